@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/analysis/sql/query_functions.h"
+#include "daemon/analysis/sql/table_functions.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/log.h"
 #include "daemon/base/user_names.h"
@@ -36,25 +36,22 @@
 #include "daemon/runs/audit/audit_retention.h"
 #include "daemon/runs/audit/audited_calls.h"
 #include "daemon/runs/ceiling_book.h"
-#include "daemon/runs/import_ways.h"
 #include "daemon/runs/imports/held_sources.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/retention/expiry_clock.h"
 #include "daemon/runs/retention/storage_limits.h"
+#include "daemon/runs/run_context.h"
 #include "daemon/runs/runs.h"
-#include "daemon/runs/stray_files.h"
 #include "daemon/side_socket_handler.h"
 #include "daemon/systemd/watchdog.h"
-#include "daemon/web/metrics_page.h"
 #include "daemon/web/web_thread.h"
-#include "storage/base/boot_id.h"
 #include "storage/base/clock.h"
 #include "storage/base/files.h"
 #include "storage/base/readable_text.h"
 #include "storage/catalog/catalog.h"
-#include "storage/catalog/known_time.h"
+#include "storage/catalog/retention.h"
 #include "storage/catalog/run_list.h"
-#include "storage/trace/write/part_rank.h"
+#include "storage/trace/write/part_writer.h"
 
 namespace kprof {
 namespace {

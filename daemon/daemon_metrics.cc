@@ -1,6 +1,6 @@
 #include "daemon/daemon_metrics.h"
 
-#include "daemon/base/process_metrics.h"
+#include "daemon/base/metrics.h"
 
 namespace kprof {
 

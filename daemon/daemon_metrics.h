@@ -5,12 +5,10 @@
 #include <cstddef>
 #include <string>
 
-#include "daemon/base/connection_metrics.h"
 #include "daemon/base/metrics.h"
 #include "daemon/clocks/device_counters.h"
 #include "daemon/rpc/rpc_metrics.h"
 #include "daemon/runs/run_metrics.h"
-#include "daemon/runs/storage_metrics.h"
 #include "daemon/web/http_server.h"
 
 namespace kprof {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "daemon/base/log.h"
-#include "daemon/clock_settings.h"
 #include "daemon/clocks/keeper/note_store.h"
 #include "daemon/clocks/locks/clock_notes.h"
-#include "daemon/clocks/pause/pause_hold.h"
-#include "daemon/devices/peaks/built_in_peaks.h"
+#include "daemon/clocks/pause/pause_keeper.h"
+#include "daemon/devices/peaks/peak_table.h"
+#include "daemon/room_settings.h"
 
 namespace kprof {
 namespace {

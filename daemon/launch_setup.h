@@ -19,11 +19,11 @@
 #include "daemon/process/helper_client/helper_link.h"
 #include "daemon/process/helper_client/helper_watch.h"
 #include "daemon/process/launchers/client_launcher.h"
-#include "daemon/process/launchers/launchers.h"
-#include "daemon/process/launchers/output_thread.h"
+#include "daemon/process/launchers/launcher.h"
+#include "daemon/process/launchers/output_intake.h"
 #include "daemon/process/launchers/supervisor_launcher.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

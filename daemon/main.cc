@@ -1,10 +1,11 @@
 // kprofd: reads the command line, builds the Daemon, waits for a signal, stops it.
+
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
+#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -15,14 +16,11 @@
 #include <vector>
 
 #include "daemon/base/log.h"
-#include "daemon/clock_settings.h"
 #include "daemon/clocks/release_clocks.h"
-#include "daemon/clocks/release_held.h"
-#include "daemon/clocks/release_pause.h"
+#include "daemon/config/config.h"
 #include "daemon/daemon.h"
-#include "daemon/flags.h"
+#include "daemon/room_settings.h"
 #include "daemon/systemd/service_manager.h"
-#include "storage/base/boot_id.h"
 #include "storage/base/clock.h"
 #include "storage/base/descriptors.h"
 #include "storage/base/files.h"
@@ -31,6 +29,53 @@
 
 namespace kprof {
 namespace {
+
+// kprofd's command line.
+struct Flags {
+  bool check_config = false;
+  std::optional<std::string> restore;  // a backup's path
+  bool release_clocks = false;
+  ConfigFlags config;
+};
+
+// Nothing when the program is to exit at once with *exit_status: --help and --version (0), or what does not parse or
+// is not part of this version (2, after a line on standard error).
+std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_status);
+
+// What an unset variable of a shell leaves of "$STATE" is no wish for the default.
+std::string NotEmpty(const std::string& value) {
+  return value.empty() ? "is given, but empty" : "";
+}
+
+std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_status) {
+  Flags flags;
+  CLI::App app("kprofd: the one owner of measurement on a node", "kprofd");
+  app.set_version_flag("--version", std::string("kprofd ") + DaemonVersion());
+  app.add_flag("--user", flags.config.user, "run as yourself, with state and socket of your own");
+  app.add_option("--config", flags.config.file, "read settings from this file")->check(NotEmpty)->type_name("FILE");
+  app.add_flag("--check-config", flags.check_config, "say what is wrong with the settings, and exit");
+  app.add_option("--restore", flags.restore, "put this backup in the catalog's place, and exit")
+      ->check(NotEmpty)
+      ->type_name("FILE");
+  app.add_flag("--release-clocks", flags.release_clocks, "undo what a killed kprofd may have left locked, and exit");
+  app.add_option("--state-dir", flags.config.state_folder, "keep everything here")->check(NotEmpty)->type_name("DIR");
+  app.add_option("--socket", flags.config.socket_path, "listen at this path")->check(NotEmpty)->type_name("PATH");
+  app.add_option("--http", flags.config.http, "serve /metrics and /healthz here: 127.0.0.1:7977, or off")
+      ->check(NotEmpty)
+      ->type_name("ADDRESS:PORT|off");
+  app.add_option("--listen", flags.config.listen, "listen for clients on other nodes, over TLS")
+      ->check(NotEmpty)
+      ->type_name("ADDR:PORT|off");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const bool asked = error.get_exit_code() == 0;
+    *exit_status = asked ? app.exit(error) : 2;
+    if (!asked) std::cerr << "kprofd: read the command line: " << error.what() << "; see kprofd --help\n";
+    return std::nullopt;
+  }
+  return flags;
+}
 
 // Together within what systemd gives an ExecStopPost (TimeoutStopSec in kprofd.service).
 constexpr int64_t kReleaseLimitMs = 30'000;
@@ -293,6 +338,7 @@ void BeforeAllElse(int /*argc*/, char** /*argv*/, char** /*environment*/) {
 __attribute__((section(".preinit_array"), used)) void (*const before_all_else)(int, char**, char**) = BeforeAllElse;
 
 }  // namespace
+
 }  // namespace kprof
 
 int main(int argc, char** argv) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/access/certificate_facts.h"
+#include "daemon/access/certificate_identity.h"
 #include "daemon/base/log.h"
 #include "daemon/net/tcp_listener.h"
 

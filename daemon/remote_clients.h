@@ -1,17 +1,16 @@
 // Clients on other nodes: what the configuration says of them, as something that listens. Takes over other credentials
 // when it is told to, also that there are none any more. It also says, in time, what of them is about to expire
-// (expiry_warnings.h); `first_expiry` is when the first does. Who is refused is counted, by why (tls_refusal.h).
+// (tls_credentials.h); `first_expiry` is when the first does. Who is refused is counted, by why (tls_refusal.h).
 #pragma once
 
 #include <functional>
 #include <memory>
 
-#include "daemon/base/connection_metrics.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/metrics.h"
 #include "daemon/config/listen_config.h"
-#include "daemon/net/expiry_warnings.h"
 #include "daemon/net/tls_acceptor.h"
+#include "daemon/net/tls_credentials.h"
 #include "storage/base/status.h"
 
 namespace kprof {

@@ -18,7 +18,6 @@
 
 #include "daemon/access/access_policy.h"
 #include "daemon/access/certificate_identity.h"
-#include "daemon/base/detached_work.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
 #include "daemon/runs/audit/audit_log.h"

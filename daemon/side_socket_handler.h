@@ -14,8 +14,8 @@
 #include "daemon/launch_setup.h"
 #include "daemon/net/side_socket_listener.h"
 #include "daemon/runs/imports/held_sources.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

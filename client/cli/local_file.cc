@@ -9,7 +9,6 @@
 #include <filesystem>
 
 #include "storage/base/files.h"
-#include "storage/base/random_name.h"
 
 namespace kprof::cli {
 namespace {
@@ -161,6 +160,20 @@ Result<std::string> ReadAll(const std::string& path, size_t limit_bytes) {
                 "it is larger than " + std::to_string(limit_bytes) + " bytes");
   }
   return bytes;
+}
+
+Status CheckedDownload::AddBytes(const std::string& bytes) {
+  received_.Add(bytes);
+  size_bytes_ += static_cast<int64_t>(bytes.size());
+  return target_.Write(bytes);
+}
+
+Result<std::string> CheckedDownload::Finish(const std::string& what) {
+  std::string sha256 = received_.Finish();
+  if (sha256 != sent_sha256_) {
+    return Fail(ErrorCode::kInternal, what, "what arrived is not what was sent", "try again");
+  }
+  return sha256;
 }
 
 }  // namespace kprof::cli

@@ -6,7 +6,7 @@
 
 #include "client/cli/kprofctl.h"
 #include "storage/base/descriptors.h"
-#include "storage/base/error_code.h"
+#include "storage/base/status.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "storage/base/is_connected.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 namespace {

@@ -13,8 +13,8 @@
 #include "kprof/v1/queries.grpc.pb.h"
 #include "kprof/v1/runs.grpc.pb.h"
 #include "kprof/v1/sessions.grpc.pb.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

@@ -8,12 +8,16 @@
 
 #include "client/cpp/connection.h"
 #include "client/cpp/rpc_error.h"
-#include "client/cpp/version.h"
 #include "storage/base/mutex.h"
 #include "storage/base/readable_text.h"
 #include "storage/crypto/sha256.h"
 
 namespace kprof {
+
+std::string_view ClientVersion() {
+  return KPROF_VERSION;
+}
+
 namespace {
 
 constexpr int kConnectAttempts = 3;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "client/cpp/node_address.h"
 #include "kprof/v1/analyses.pb.h"
@@ -23,6 +24,9 @@
 #include "storage/base/status.h"
 
 namespace kprof {
+
+// The version of this build of the client, as `kprofctl --version` says it: "0.1.0".
+std::string_view ClientVersion();
 
 class KprofClient {
  public:

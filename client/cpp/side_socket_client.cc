@@ -12,6 +12,22 @@
 #include "storage/base/packet_socket.h"
 
 namespace kprof {
+
+Result<std::string> SendOpenFile(const std::string& socket_path, int file) {
+  ASSIGN_OR_RETURN(SideReply reply, CallSideSocket(socket_path, {kSideHoldFile, ""}, file, "hand over a file"));
+  return std::move(reply.text);
+}
+
+Result<UniqueFd> TakeLaunch(const std::string& socket_path, const std::string& run_id, int limit_ms) {
+  const std::string what = "take the launch of run " + run_id;
+  ASSIGN_OR_RETURN(SideReply reply, CallSideSocket(socket_path, {kSideTakeLaunch, run_id}, -1, what, limit_ms));
+  if (!reply.file.valid()) {
+    return Fail(ErrorCode::kInternal, what, "the answer has no file",
+                "see that kprofd and kprofctl are of one version");
+  }
+  return std::move(reply.file);
+}
+
 namespace {
 
 constexpr int kSideCallAttempts = 5;

@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "client/cpp/node_address.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/mutex.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 #include "storage/crypto/tls_pump.h"
 
 namespace kprof {

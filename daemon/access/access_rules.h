@@ -15,6 +15,18 @@
 
 namespace kprof {
 
+// The services that each caller's server has, by their names on the wire: for whoever tells of them (health_service.h,
+// reflection_service.h). Which calls they have, and who may make them, is access_rules.h.
+inline constexpr const char* kServedServices[] = {
+    "kprof.v1.NodeService",
+    "kprof.v1.RunsService",
+    "kprof.v1.QueriesService",
+    "kprof.v1.AnalysisService",
+    "kprof.v1.SessionsService",
+    "grpc.health.v1.Health",
+    "grpc.reflection.v1alpha.ServerReflection",
+};
+
 // What a caller may ask for. Holding a run is asked for with WatchRun, but decides how long the run lives; a run for a
 // session is asked for with SubmitRun, but is about that session; the trace of a run is asked about with Query.
 enum class Rpc {

@@ -3,6 +3,8 @@
 // access_rules.h.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +15,11 @@
 #include "daemon/process/helper_client/caller_place.h"
 
 namespace kprof {
+
+// The groups of whoever is at the other end of a Unix socket, as they were when it connected.
+
+// All of them, `gid`, the first one, among them. Where the kernel does not tell: that one. Any thread.
+std::vector<gid_t> PeerGroups(int connection, gid_t gid);
 
 // Each may do what those before it may.
 enum class Role {
@@ -42,8 +49,8 @@ struct Caller {
   // Of a local connection, in system mode, where it matters: what may be started for it. It is no part of who somebody
   // is: what is one's own is so from everywhere.
   CallerPlace place = CallerPlace::kUnasked;
-  // Which certificate of that name it was (certificate_facts.h), where it may start something: that ends when just this
-  // one is revoked.
+  // Which certificate of that name it was (certificate_identity.h), where it may start something: that ends when just
+  // this one is revoked.
   std::string certificate_id = {};
 
   uint32_t account() const { return counts_as.value_or(uid); }

@@ -9,9 +9,35 @@
 #include <vector>
 
 #include "daemon/access/caller.h"
-#include "daemon/access/certificate_facts.h"
+#include "storage/crypto/openssl_handles.h"
 
 namespace kprof {
+
+// What a certificate says of its owner, as plain values. Says nothing of whether it is to be believed: that is
+// tls_credentials.h. Any thread.
+struct CertificateFacts {
+  std::string common_name;         // empty when there is none, or more than one: then none of them counts
+  std::vector<std::string> names;  // the alternative names of kind DNS, URI and email, as bytes
+  std::string fingerprint;         // SHA-256 of the whole, lower-case hex
+  std::string issuer;              // "CN = lab CA, O = lab", at most 256 bytes of it
+  std::string serial;              // its number with that issuer, "1A2B", as openssl shows it
+  int64_t expires_unix_s = 0;
+};
+
+CertificateFacts FactsOf(const X509* certificate);
+
+// Which of all certificates it is, as lists of what is revoked say it: "1A2B of CN = lab CA".
+std::string CertificateId(const std::string& serial, const std::string& issuer);
+std::string SerialText(const ASN1_INTEGER* serial);
+std::string IssuerText(const X509_NAME* name);
+
+// For messages and the audit: the common name, else the first other name, else the fingerprint's beginning; one short
+// line of UTF-8, whatever the certificate holds.
+std::string DisplayName(const CertificateFacts& facts);
+
+// A date in a certificate or a revocation list; 0 for one that cannot be read.
+int64_t UnixSecondsOf(const ASN1_TIME* time);
+std::string DateText(int64_t unix_s);  // "2026-11-21T10:00:00Z"
 
 // By one of both. A name is the common name or one of the alternative names of kind DNS, URI and email, byte by byte:
 // no wildcards, and whoever runs the authority answers for what it lets somebody be called. A fingerprint is of one

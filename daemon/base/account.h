@@ -1,5 +1,5 @@
 // Users' accounts, as the directory has them that /etc/nsswitch.conf names: files, LDAP, sssd. One that does not answer
-// is waited for without end: kprofd asks on a thread that nobody waits for (detached_work.h), the helper never on
+// is waited for without end: kprofd asks on a thread that nobody waits for (worker_pool.h), the helper never on
 // its own thread, but in a process of its own (helper/lookup_line.h) or in one that is on its way to its program
 // (helper/start_supervisor.h).
 #pragma once

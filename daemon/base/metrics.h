@@ -1,6 +1,6 @@
 // What the daemon counts of itself: counters, gauges and histograms, in families that Prometheus understands. Rooms
 // make their families once and keep references to the values that they change; who asks gets all of it as text
-// (metrics_text.h). Knows nothing of what is counted; docs/metrics.md lists the families.
+// (metrics.h). Knows nothing of what is counted; docs/metrics.md lists the families.
 //
 //   Family<Counter>& ended = metrics.AddCounters("kprof_runs_ended_total", "Runs that have ended.", {"tool",
 //   "outcome"}); ended.With({"command", "done"}).Add();
@@ -18,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/base/mutex.h"
@@ -158,5 +159,57 @@ class Metrics {
   std::map<std::string, Described> families_ KPROF_GUARDED_BY(mu_);
   std::vector<std::function<void()>> looks_ KPROF_GUARDED_BY(mu_);
 };
+
+// How many connections the daemon has, and how many it refused, by what they speak: `rpc` or `http`; `tcp` are those of
+// other nodes that were refused before they could speak either. Values are kept by reference; see metrics.h.
+class ConnectionMetrics {
+ public:
+  explicit ConnectionMetrics(Metrics& metrics)
+      : open_(metrics.AddGauges("kprof_connections_open", "Connections that are open.", {"listener"})),
+        accepted_(metrics.AddCounters("kprof_connections_accepted_total", "Connections taken.", {"listener"})),
+        refused_(metrics.AddCounters("kprof_connections_refused_total", "Connections that were turned away.",
+                                     {"listener", "reason"})) {}
+
+  Gauge& Open(const std::string& listener) { return open_.With({listener}); }
+  Counter& Accepted(const std::string& listener) { return accepted_.With({listener}); }
+  // `reason`: of a few fixed words, "too_many", "no_role"...
+  Counter& Refused(const std::string& listener, const std::string& reason) { return refused_.With({listener, reason}); }
+
+ private:
+  Family<Gauge>& open_;
+  Family<Counter>& accepted_;
+  Family<Counter>& refused_;
+};
+
+// What /proc says of this process, under the names that every Prometheus client uses (process_*), and what the log had
+// to drop.
+
+// Adds the families; they are looked up for each text. `version`: "0.1.0", for kprof_build_info.
+void AddProcessMetrics(Metrics& metrics, const std::string& version);
+
+// Families of metrics as Prometheus reads them, text format 0.0.4: HELP, TYPE, a line per value. A family that has no
+// values yet says what it is all the same.
+class MetricsText {
+ public:
+  using Names = std::vector<std::string>;
+
+  void AddCounters(std::string_view name, std::string_view help, const Names& labels, const Family<Counter>& family);
+  void AddGauges(std::string_view name, std::string_view help, const Names& labels, const Family<Gauge>& family);
+  void AddHistograms(std::string_view name, std::string_view help, const Names& labels,
+                     const Family<Histogram>& family);
+
+  std::string Take() { return std::move(text_); }
+
+ private:
+  void AddHead(std::string_view name, std::string_view help, std::string_view type);
+  // `bound`: of a bucket; empty for any other line.
+  void AddLine(std::string_view name, std::string_view suffix, const Names& labels, const Names& values,
+               std::string_view bound, double value);
+
+  std::string text_;
+};
+
+// As Go's ParseFloat takes it: the shortest that gives the same number back, "+Inf", "-Inf", "NaN".
+std::string MetricNumber(double value);
 
 }  // namespace kprof

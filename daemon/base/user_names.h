@@ -5,6 +5,8 @@
 // Io loop only. Never blocks. `loop` must outlive it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,8 +15,8 @@
 #include <string>
 
 #include "daemon/base/account.h"
-#include "daemon/base/detached_work.h"
 #include "daemon/base/io_loop.h"
+#include "daemon/base/worker_pool.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -40,5 +42,19 @@ class UserNames {
   bool asks_ = false;                                     // one at a time: a directory that hangs costs one thread
   DetachedWork lookups_;                                  // goes first
 };
+
+// How people know a process: its name and its user, as /proc tells. /proc is memory: takes about 10 us.
+struct KnownProcess {
+  pid_t pid = 0;
+  std::string name;             // whatever it likes to call itself, as text; empty: it is gone, or hidden from us
+  std::optional<uint32_t> uid;  // the effective one
+  bool operator==(const KnownProcess&) const = default;
+};
+
+// Any thread.
+KnownProcess ReadKnownProcess(pid_t pid, const std::string& proc_root = "/proc");
+
+// "pid 4711 (python3, user eve)", with what is known. Io loop only.
+std::string KnownAs(const KnownProcess& process, UserNames& users);
 
 }  // namespace kprof

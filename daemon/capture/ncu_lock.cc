@@ -12,8 +12,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "storage/base/descriptors.h"
 #include "storage/base/environment.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 namespace {

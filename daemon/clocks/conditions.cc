@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "daemon/devices/nvidia/clock_reasons.h"
+#include "daemon/devices/nvidia/nvidia_facts.h"
 
 namespace kprof {
 namespace {

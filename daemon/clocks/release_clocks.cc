@@ -8,15 +8,134 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "daemon/clocks/keeper/note_store.h"
+#include "daemon/clocks/locks/clock_notes.h"
+#include "daemon/clocks/pause/pause_keeper.h"
 #include "daemon/process/helper_client/helper_protocol.h"
 #include "daemon/process/worker/call_page.h"
+#include "daemon/process/worker/worker_process.h"
 #include "storage/base/packet_socket.h"
+#include "storage/base/status.h"
 
 namespace kprof {
+namespace {
+
+// A keeper (keeper_life.h) that nobody asks anything: it gives back what was left, and ends. For who cleans up without
+// a kprofd. One thread; blocks only in WaitUntil.
+class CleanupKeeper {
+ public:
+  // `act`: what it is there for, "release the clocks of GPU-1". Fails as StartWorker.
+  static Result<CleanupKeeper> Start(const std::string& program, const std::vector<std::string>& arguments,
+                                     OwnChildren* own, std::string act);
+
+  // Whether it has ended by then.
+  bool WaitUntil(std::chrono::steady_clock::time_point end);
+  // It is killed, if it can be, and not waited for.
+  Status GiveUp();
+
+  const std::string& act() const { return act_; }
+  // REQUIRES: it has ended. "with status 1", "by signal 14 within nvmlDeviceResetGpuLockedClocks"
+  const std::string& how() const { return how_; }
+
+ private:
+  CleanupKeeper(CallPage page, WorkerProcess process, std::string act)
+      : page_(std::move(page)), process_(std::move(process)), act_(std::move(act)) {}
+
+  CallPage page_;
+  WorkerProcess process_;
+  std::string act_;
+  std::string how_;
+};
+
+Result<CleanupKeeper> CleanupKeeper::Start(const std::string& program, const std::vector<std::string>& arguments,
+                                           OwnChildren* own, std::string act) {
+  ASSIGN_OR_RETURN(CallPage page, CallPage::Make());
+  ASSIGN_OR_RETURN(const SocketPair ends, MakeSocketPair(SOCK_SEQPACKET));  // ours ends here
+  ASSIGN_OR_RETURN(WorkerProcess process, StartWorker(program, arguments, {ends.theirs.get(), page.fd()}, own));
+  return CleanupKeeper(std::move(page), std::move(process), std::move(act));
+}
+
+bool CleanupKeeper::WaitUntil(std::chrono::steady_clock::time_point end) {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+    pollfd ended{process_.exit.get(), POLLIN, 0};
+    const int ready = ::poll(&ended, 1, static_cast<int>(std::max<int64_t>(left, 0)));
+    if (ready > 0) {
+      how_ = ReapWorker(process_.pid, nullptr);
+      if (const std::optional<CallPage::Call> call = page_.Now()) how_ += " within " + call->name;
+      return true;
+    }
+    if (ready == 0) return false;
+  }
+}
+
+Status CleanupKeeper::GiveUp() {
+  const std::optional<CallPage::Call> call = page_.Now();
+  ::kill(process_.pid, SIGKILL);
+  return Fail(ErrorCode::kTimedOut, act_, call ? call->name + " does not return" : "it takes too long",
+              "see dmesg for what the driver says, then run kprofd --release-clocks again");
+}
+
+}  // namespace
+
+Result<std::vector<ReleasedDevice>> ReleaseHeldClocks(const ClockLink::Settings& settings, Files& files,
+                                                      int64_t limit_ms) {
+  ClockNotes holds(files, settings.folder);
+  ASSIGN_OR_RETURN(const std::vector<std::string> uuids, holds.List());
+  std::vector<ReleasedDevice> released;
+  std::vector<std::pair<std::string, CleanupKeeper>> keepers;
+  for (const std::string& uuid : uuids) {
+    Result<CleanupKeeper> keeper =
+        CleanupKeeper::Start(settings.program, {settings.library, settings.folder, uuid, settings.boot_id},
+                             settings.own, "release the clocks of " + uuid);
+    if (keeper.ok()) {
+      keepers.emplace_back(uuid, *std::move(keeper));
+    } else {
+      released.push_back({uuid, keeper.status()});
+    }
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit_ms);
+  for (auto& [uuid, keeper] : keepers) {
+    if (!keeper.WaitUntil(end)) {
+      released.push_back({uuid, keeper.GiveUp()});
+      continue;
+    }
+    Result<std::optional<ClockHold>> left = holds.Read(uuid);
+    Status status;
+    if (!left.ok() || *left) {
+      status = Fail(ErrorCode::kToolFailed, keeper.act(), "kprof-clocks, which says why above, ended " + keeper.how(),
+                    "mend that, then run kprofd --release-clocks again");
+    }
+    released.push_back({uuid, std::move(status)});
+  }
+  return released;
+}
+
+Result<std::optional<Status>> ReleaseHeldPause(const ProfilerPause::Settings& settings, Files& files,
+                                               int64_t limit_ms) {
+  NoteStore holds(files, settings.folder);
+  ASSIGN_OR_RETURN(const std::optional<std::string> noted, holds.Read(kPauseHoldName));
+  if (!noted) return std::optional<Status>();
+  ASSIGN_OR_RETURN(
+      CleanupKeeper keeper,
+      CleanupKeeper::Start(settings.program, {settings.library, settings.tool_path, settings.folder, settings.boot_id},
+                           settings.own, "resume DCGM's profiling"));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit_ms);
+  if (!keeper.WaitUntil(end)) return std::optional<Status>(keeper.GiveUp());
+  Result<std::optional<std::string>> left = holds.Read(kPauseHoldName);
+  if (left.ok() && !*left) return std::optional<Status>(OkStatus());
+  return std::optional<Status>(Fail(ErrorCode::kToolFailed, keeper.act(),
+                                    "kprof-pause, which says why above, ended " + keeper.how(),
+                                    "mend that, then run kprofd --release-clocks again"));
+}
+
 namespace {
 
 using std::chrono::steady_clock;

@@ -10,9 +10,9 @@
 #include <optional>
 #include <string_view>
 
-#include "daemon/access/caller_account.h"
+#include "daemon/access/call_admission.h"
 #include "daemon/base/log.h"
-#include "daemon/runs/command/request_checks.h"
+#include "daemon/runs/command/run_request.h"
 #include "storage/base/files.h"
 #include "storage/base/readable_text.h"
 

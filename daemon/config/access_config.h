@@ -4,14 +4,21 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "daemon/access/access_policy.h"
-#include "daemon/access/connection_limits.h"
-#include "daemon/config/storage_policy.h"
+#include "daemon/access/call_admission.h"
 #include "daemon/config/toml_table.h"
 
 namespace kprof {
+
+// How much each user may have stored, as the configuration says it; storage_limits.h keeps it.
+struct StoragePolicy {
+  int64_t runs_per_uid = 0;                // and as many sessions; 0: no limit
+  std::optional<int64_t> bytes_per_uid{};  // 0: no limit; none: a fair part of the file system
+  bool operator==(const StoragePolicy&) const = default;
+};
 
 // Each leaves alone what the table does not name, or names wrongly.
 void ReadAccess(const toml::table& table, ConfigErrors& complaints, AccessPolicy& policy);

@@ -17,8 +17,8 @@
 #include "daemon/config/device_config.h"
 #include "daemon/config/toml_table.h"
 #include "daemon/net/side_socket_listener.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/readable_text.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 namespace {

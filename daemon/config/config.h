@@ -8,15 +8,13 @@
 #include <vector>
 
 #include "daemon/access/access_policy.h"
-#include "daemon/access/connection_limits.h"
+#include "daemon/access/call_admission.h"
 #include "daemon/base/log.h"
-#include "daemon/config/device_policy.h"
-#include "daemon/config/import_policy.h"
+#include "daemon/config/access_config.h"
+#include "daemon/config/device_config.h"
 #include "daemon/config/listen_config.h"
-#include "daemon/config/query_policy.h"
-#include "daemon/config/storage_policy.h"
-#include "daemon/devices/device.h"
-#include "daemon/launch/output_progress.h"
+#include "daemon/devices/device_book.h"
+#include "daemon/launch/output_log.h"
 #include "daemon/runs/audit/audit_retention.h"
 #include "daemon/runs/queue/queue_room.h"
 #include "daemon/runs/sessions/session_request.h"
@@ -25,6 +23,20 @@
 #include "storage/catalog/retention.h"
 
 namespace kprof {
+
+// What queries may have for themselves, as the configuration says it.
+struct QueryPolicy {
+  int64_t trace_cache_bytes = int64_t{256} << 20;  // decoded columns of traces, kept for the next question
+  bool operator==(const QueryPolicy&) const = default;
+};
+
+// How traces are imported, as the configuration says it.
+struct ImportPolicy {
+  int64_t at_once = 2;
+  int64_t memory_bytes = int64_t{1} << 30;   // of the process that reads
+  int64_t source_bytes = int64_t{64} << 30;  // of a source, unpacked
+  bool operator==(const ImportPolicy&) const = default;
+};
 
 enum class Mode {
   kUser,    // one process, everything as its user, for its user

@@ -1,16 +1,41 @@
-// What is known of a device at a moment, beside what it is leased as (device.h). A value.
+// What is known of a device at a moment, beside what it is leased as (device_book.h). A value.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
-#include "daemon/devices/device.h"
-#include "daemon/devices/device_health.h"
+#include "daemon/devices/device_book.h"
 #include "daemon/devices/neuron/neuron_device.h"
 #include "daemon/devices/nvidia/nvidia_facts.h"
 #include "storage/base/status.h"
 
 namespace kprof {
+
+// Whether a device can be asked, and measured on.
+enum class DeviceHealth {
+  kOk,
+  kStarting,      // it is being asked who it is
+  kUnresponsive,  // its driver hangs
+  kLost,          // fallen off the bus, unplugged, wants a reset, or its driver was unloaded
+  kFailed,        // its library or its worker fails in another way
+};
+
+constexpr std::string_view DeviceHealthName(DeviceHealth health) {
+  switch (health) {
+    case DeviceHealth::kOk:
+      return "ok";
+    case DeviceHealth::kStarting:
+      return "starting";
+    case DeviceHealth::kUnresponsive:
+      return "unresponsive";
+    case DeviceHealth::kLost:
+      return "lost";
+    case DeviceHealth::kFailed:
+      break;
+  }
+  return "failed";
+}
 
 struct DeviceFacts {
   DeviceKind kind = DeviceKind::kCpu;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "daemon/base/log.h"
-#include "daemon/devices/neuron/neuron_places.h"
+#include "daemon/devices/neuron/neuron_devices.h"
 
 namespace kprof {
 namespace {

@@ -1,4 +1,4 @@
-// Waits until nobody else is on some devices (foreign_processes.h), which are asked again and again meanwhile. A device
+// Waits until nobody else is on some devices (quiet_wait.h), which are asked again and again meanwhile. A device
 // that nobody can be asked about, as one that only the configuration knows, counts as quiet; one that could be asked
 // and does not tell does not. Keeps nobody from coming afterwards: that is for a lease among
 // those who use kprofd, and for nobody among the rest.
@@ -6,18 +6,63 @@
 // Io loop only. Never blocks. What it is given must outlive it. Destroyed, it waits no longer, and nobody is called.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "daemon/base/io_loop.h"
 #include "daemon/base/user_names.h"
+#include "daemon/devices/device_facts.h"
 #include "daemon/devices/node_devices.h"
 #include "storage/base/status.h"
 
 namespace kprof {
+
+// Who is on a device beside those whom it is for: what its driver and /proc tell at a moment. Whoever wants it to be
+// quiet waits for that with quiet_wait.h.
+//
+// A display server, and the server of MPS, are on a device for as long as it is in use for that: they are residents,
+// and count only when the device is at work though nobody else is on it. The clients of MPS are processes of their own
+// and count. Pure but for /proc, which is memory; any thread.
+
+// Of a device of any kind.
+struct DeviceProcess {
+  pid_t pid = 0;
+  bool graphics = false;                 // and does not compute
+  std::optional<uint64_t> memory_bytes;  // of the device
+  bool operator==(const DeviceProcess&) const = default;
+};
+
+// Each pid once. Absent: the driver does not tell.
+std::optional<std::vector<DeviceProcess>> ProcessesOf(const DeviceFacts& facts);
+
+struct ForeignProcess {
+  DeviceProcess on_device;
+  KnownProcess known;
+  bool operator==(const ForeignProcess&) const = default;
+};
+
+struct ForeignProcesses {
+  std::vector<ForeignProcess> users;
+  std::vector<ForeignProcess> residents;
+  // It is at work, and it is not known for whom.
+  bool is_busy = false;
+  bool operator==(const ForeignProcesses&) const = default;
+};
+
+// `is_own`: whom it is for. The driver's pids are those of the machine: in a container with pids of its own all are
+// foreign.
+ForeignProcesses FindForeign(const DeviceFacts& facts, const std::function<bool(pid_t)>& is_own,
+                             const std::string& proc_root = "/proc");
+
+// Who keeps the device from being quiet: "pid 4711 (python3, user eve), pid 4712 (python3, user eve) and 3 more".
+// Empty: it is quiet.
+std::string WhoIsThere(const ForeignProcesses& foreign, UserNames& users);
 
 class QuietWait {
  public:

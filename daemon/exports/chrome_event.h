@@ -11,12 +11,30 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/exports/left_out_args.h"
 #include "daemon/exports/part_texts.h"
 #include "daemon/exports/segment_rows.h"
+#include "daemon/exports/track_places.h"
 #include "storage/base/status.h"
 
 namespace kprof {
+
+// Which samples of counters stand in one event: those of the series of a counter at a time. Some readers of Chrome
+// traces take a counter's first event for all of its series.
+//
+// One thread.
+class CounterEvents {
+ public:
+  // By the numbers of the tracks.
+  explicit CounterEvents(std::span<const TrackPlace> places);
+
+  // The rows of each event, of a segment of counters: counter by counter, each by time; samples of one series at one
+  // time each in an event of its own, in their order, and so are those that their source wrote as texts: beside numbers
+  // they would be none. Together all rows, each once.
+  std::vector<std::vector<size_t>> Of(SegmentRows& rows) const;
+
+ private:
+  std::vector<uint32_t> counters_;  // of each track
+};
 
 // The strings of a part as JSON: as quoted strings, as values, as their bytes.
 struct ChromeTexts {

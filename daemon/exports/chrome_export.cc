@@ -10,18 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/exports/async_id.h"
-#include "daemon/exports/chrome_clock.h"
 #include "daemon/exports/chrome_event.h"
 #include "daemon/exports/chrome_export_facts.h"
-#include "daemon/exports/counter_events.h"
-#include "daemon/exports/distributed_info.h"
 #include "daemon/exports/json_bytes.h"
 #include "daemon/exports/segment_rows.h"
 #include "daemon/exports/track_places.h"
 #include "daemon/ingest/text/environment_text.h"
 #include "storage/trace/format/event_time.h"
-#include "storage/trace/format/flow_id.h"
+#include "storage/trace/format/flow_rules.h"
 
 namespace kprof {
 namespace {

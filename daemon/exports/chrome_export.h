@@ -6,8 +6,7 @@
 
 #include <span>
 
-#include "daemon/exports/export_part.h"
-#include "daemon/exports/export_sink.h"
+#include "daemon/exports/trace_export.h"
 #include "storage/base/status.h"
 
 namespace kprof {

@@ -1,5 +1,5 @@
 // What a Chrome trace has no events for: what its tracks are. Which events are of a track, and what that is, as a list
-// beside them, for who reads it back (exported_tracks.h; docs/exports.md).
+// beside them, for who reads it back (chrome_facts.h; docs/exports.md).
 //
 // One thread. Memory: a few words for each track on which something begins and ends by an id.
 #pragma once
@@ -14,11 +14,51 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/exports/async_id.h"
+#include "daemon/exports/chrome_event.h"
+#include "daemon/exports/segment_rows.h"
+#include "daemon/exports/trace_export.h"
 #include "daemon/exports/track_places.h"
-#include "storage/trace/format/track_row.h"
+#include "storage/base/status.h"
+#include "storage/trace/format/trace_model.h"
 
 namespace kprof {
+
+// Which time stands for a part's time 0 in a Chrome trace, so that a reader who puts its times and its base together
+// comes to the same points in time, and an import to the same base.
+//
+// Pure; any thread.
+struct ChromeClock {
+  // What is added to the times of each part.
+  std::vector<int64_t> zero_ns;
+  // The point in time at which the file's times are 0, where it is to be said. Where an imported part has said it
+  // itself, that fact is written as it is.
+  std::optional<int64_t> base_unix_ns;
+};
+
+ChromeClock ChromeClockOf(std::span<const ExportPart> parts);
+
+// What a trace says of the job that it is a rank of, `distributedInfo`, as an export says it: with the rank that the
+// run knows it as, which may be another one than its source said.
+//
+// Pure; any thread.
+
+// The source's JSON, byte by byte but for its member `rank`, where that is another number; one that has none gets it.
+// What is no object is one with the rank alone.
+std::string DistributedInfoOf(std::string_view json, std::optional<int64_t> rank);
+
+// What tells tracks of one category apart on which something begins and ends by an id, as an import of their events
+// does: where that is more than a name, it stands beside the arguments.
+//
+// One thread.
+
+// Nothing where the event's place says it.
+struct AsyncId {
+  std::string scope;
+  std::optional<std::string> id;   // of an id2
+  std::optional<std::string> pid;  // that goes with it; empty where it holds for all processes
+};
+
+Result<AsyncId> AsyncIdOf(std::span<const SegmentRows::Arg> args, ChromeTexts& texts);
 
 class TrackListing {
  public:

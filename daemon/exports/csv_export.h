@@ -9,8 +9,7 @@
 
 #include <span>
 
-#include "daemon/exports/export_part.h"
-#include "daemon/exports/export_sink.h"
+#include "daemon/exports/trace_export.h"
 #include "storage/base/status.h"
 
 namespace kprof {

@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/exports/export_sink.h"
+#include "daemon/exports/trace_export.h"
 #include "storage/base/mutex.h"
 #include "storage/base/status.h"
 

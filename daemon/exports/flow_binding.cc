@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "daemon/exports/segment_rows.h"
-#include "storage/trace/format/time_order.h"
+#include "storage/trace/format/event_time.h"
 
 namespace kprof {
 namespace {

@@ -1,6 +1,6 @@
 // Which flow points touch each slice, for an export that writes slices as it reads them: group of segments by group, in
 // the order of time; a group is segments that overlap in time, mostly one. The rule is that of
-// flow_chains.h and flow_rules.h, as SQL's `flow` has it.
+// flow_rules.h and flow_rules.h, as SQL's `flow` has it.
 //
 // A point may touch a slice that was written long before. So these are looked for first, in a pass of their own over
 // times and tracks, and handed out with the slice.
@@ -19,9 +19,7 @@
 
 #include "storage/base/status.h"
 #include "storage/trace/format/flow_rules.h"
-#include "storage/trace/format/flow_windows.h"
 #include "storage/trace/read/part_reader.h"
-#include "storage/trace/read/segment_clusters.h"
 
 namespace kprof {
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <optional>
 
-#include "storage/trace/format/arg_decimal.h"
 #include "storage/trace/format/event_args.h"
 
 namespace kprof {

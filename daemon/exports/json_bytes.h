@@ -14,7 +14,7 @@ void AppendJsonText(std::string& out, std::string_view text);
 void AppendInteger(std::string& out, int64_t value);
 // Nanoseconds as microseconds, without needless zeros: 1.5.
 void AppendMicros(std::string& out, int64_t nanos);
-// Of arg_decimal.h: as many places as it has.
+// Of event_args.h: as many places as it has.
 void AppendDecimal(std::string& out, int64_t packed);
 // As event_args.h has it; one that JSON does not know, as a string.
 void AppendSample(std::string& out, double value);

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/exports/segment_rows.h"
 #include "storage/base/status.h"
 #include "storage/trace/read/part_reader.h"
 
@@ -52,6 +53,26 @@ class PartTexts {
   std::unordered_map<int64_t, std::string> texts_;
   std::vector<const std::string*> low_ = std::vector<const std::string*>(kLowIds);  // of texts_, by id
   size_t size_bytes_ = 0;
+};
+
+// Which arguments of events no export has: those of an environment (environment_text.h), also the variables that an
+// import keeps.
+//
+// One thread.
+class EnvironmentArgs {
+ public:
+  // The part must outlive it.
+  explicit EnvironmentArgs(PartReader& part);
+
+  // False: no argument with that key is left out, whatever it is.
+  Result<bool> MayBe(uint32_t key);
+  Result<bool> Is(const SegmentRows::Arg& arg);
+  // Between rows.
+  void Trim();
+
+ private:
+  PartTexts keys_;      // a letter for what goes of those called so
+  PartTexts settings_;  // empty where a text has none
 };
 
 }  // namespace kprof

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/trace/format/arg_shape.h"
+#include "storage/trace/format/event_args.h"
 #include "storage/trace/read/part_reader.h"
 
 namespace kprof {

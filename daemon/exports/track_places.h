@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/exports/export_part.h"
+#include "daemon/exports/trace_export.h"
 #include "storage/base/status.h"
 
 namespace kprof {

@@ -12,9 +12,19 @@
 #include <string>
 #include <vector>
 
-#include "daemon/helper/grant.h"
+#include "daemon/helper/grant_store.h"
+#include "storage/base/descriptors.h"
+#include "storage/base/status.h"
 
 namespace kprof {
+
+// Opens a file as a caller would: with the caller's uid, gid, groups and no capability. In a process that has become
+// the caller for good (become_caller.h).
+
+// Read-only, and regular files only: no devices, pipes or sockets, nothing of /proc or /sys, nothing through a link of
+// /proc. Symbolic links are followed as far as this process may. Never waits for a writer or a lease; a file system
+// that hangs is waited for.
+Result<UniqueFd> OpenCallersFile(const std::string& path);
 
 // Where it stopped; `step` null: done.
 struct BecomeFailure {

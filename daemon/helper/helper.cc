@@ -11,8 +11,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/helper/become_caller.h"
-#include "daemon/helper/caller_file.h"
-#include "daemon/helper/remote_users.h"
+#include "daemon/helper/caller_identity.h"
 #include "daemon/helper/run_sweep.h"
 #include "daemon/launch/launch_protocol.h"
 

@@ -18,12 +18,11 @@
 #include "daemon/helper/caller_identity.h"
 #include "daemon/helper/grant_store.h"
 #include "daemon/helper/helper_jobs.h"
-#include "daemon/helper/lookup_line.h"
 #include "daemon/helper/start_keeper.h"
 #include "daemon/helper/start_supervisor.h"
 #include "daemon/process/helper_client/helper_protocol.h"
 #include "storage/base/clock.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 
@@ -31,7 +30,7 @@ class Helper {
  public:
   struct Settings {
     CallerRules callers;
-    std::string remote_users;  // a file; remote_users.h
+    std::string remote_users;  // a file; caller_identity.h
     StartPrograms programs;
     KeeperPrograms keepers;
   };

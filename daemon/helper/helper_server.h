@@ -5,17 +5,26 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "daemon/helper/helper.h"
 #include "daemon/helper/helper_jobs.h"
-#include "daemon/helper/lookup_line.h"
 #include "storage/base/clock.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
+#include "storage/base/status.h"
 
 namespace kprof {
+
+// Takes the place of a helper that has just gone. What it had begun has its listener for a moment longer: until a new
+// process of its has closed what it does not need.
+
+// What `listen` gives, which listens at `path` (ListenForPackets): as soon as nobody else does, in 3 s at most.
+// Whatever else stands in its way is told at once, and nothing that has gone meanwhile ever is. Blocking: before
+// anything is served.
+Result<UniqueFd> ListenWhenFree(const std::string& path, const std::function<Result<UniqueFd>()>& listen);
 
 class HelperServer {
  public:

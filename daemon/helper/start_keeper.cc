@@ -10,7 +10,7 @@
 #include "daemon/process/helper_client/helper_protocol.h"
 #include "daemon/process/worker/call_page.h"
 #include "daemon/process/worker/worker_process.h"
-#include "storage/base/random_name.h"
+#include "storage/base/files.h"
 
 namespace kprof {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/descriptors.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

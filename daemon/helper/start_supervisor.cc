@@ -16,7 +16,7 @@
 #include <variant>
 
 #include "daemon/helper/become_caller.h"
-#include "daemon/launch/run_variables.h"
+#include "daemon/launch/launch_request.h"
 #include "daemon/process/helper_client/helper_protocol.h"
 #include "storage/base/readable_text.h"
 

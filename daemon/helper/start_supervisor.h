@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/helper/grant.h"
+#include "daemon/helper/grant_store.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

@@ -4,13 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/ingest/assemble/depth_warnings.h"
 #include "daemon/ingest/assemble/trace_assembler.h"
-#include "daemon/ingest/source/packed_text.h"
-#include "daemon/ingest/source/plain_text.h"
 #include "daemon/ingest/source/source_formats.h"
 #include "daemon/ingest/source/source_hash.h"
-#include "daemon/ingest/source/source_kind.h"
+#include "daemon/ingest/source/text_source.h"
 
 namespace kprof {
 namespace {

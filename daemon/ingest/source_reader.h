@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "daemon/base/worker_pool.h"
-#include "daemon/ingest/source/reading_limits.h"
 #include "daemon/ingest/source/source_file.h"
+#include "daemon/ingest/source/source_formats.h"
 #include "storage/base/status.h"
 #include "storage/trace/write/part_sink.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/ingest/assemble/depth_warnings.h"
+#include "daemon/ingest/assemble/trace_assembler.h"
 #include "daemon/ingest/channel/ingest_process.h"
 #include "daemon/ingest/channel/ingest_protocol.h"
 #include "daemon/ingest/source/source_file.h"

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/ingest/source/source_growth.h"
-#include "daemon/process/worker/own_children.h"
+#include "daemon/ingest/source/source_file.h"
+#include "daemon/process/worker/worker_process.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 

@@ -10,7 +10,7 @@
 #include <charconv>
 #include <string>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 namespace {

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "storage/base/program_path.h"
+#include "storage/base/environment.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/launch/output_progress.h"
-#include "daemon/launch/run_variables.h"
+#include "daemon/launch/launch_request.h"
+#include "daemon/launch/output_log.h"
 #include "storage/base/environment.h"
 #include "storage/base/message_coder.h"
 

@@ -48,7 +48,7 @@ namespace kprof {
 
 constexpr size_t kLaunchFrameLimitBytes = 8 << 20;
 
-// How many descriptors the first byte brings; one more, the last, is only held (remains_lock.h).
+// How many descriptors the first byte brings; one more, the last, is only held (client_launcher.h).
 constexpr size_t kOutputFiles = 3;
 constexpr size_t kOutputSockets = 2;
 
@@ -92,7 +92,7 @@ enum class LaunchMessage : uint8_t {
 };
 
 // Why the supervisor does not even try: no argv, a folder that is no absolute path, a NUL inside a string, a negative
-// limit, one of output that its log could not say (output_progress.h), more than a frame holds. kUsage.
+// limit, one of output that its log could not say (output_log.h), more than a frame holds. kUsage.
 Status CheckLaunchRequest(const LaunchRequest& request);
 
 // Where a launch stopped: "chdir", "exec", "interpreter" (the program is there, what its first line names is not),

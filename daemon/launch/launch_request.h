@@ -1,6 +1,6 @@
 // A command to be measured as its caller would have run it, and its bytes: kprofctl asks for it, kprofd keeps and sends
 // it, kprof-launch makes the plan of it (daemon/capture) and executes that. Here and not in a room of the daemon's,
-// because the client sums it, too (launch_digest.h).
+// because the client sums it, too (launch_request.h).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,17 @@
 #include "storage/base/status.h"
 
 namespace kprof {
+
+// The variables that every process of a run carries. By the first two whoever looks after the run finds what is left of
+// it.
+
+// Names the run that a process belongs to.
+inline constexpr char kRunIdVariable[] = "KPROF_RUN_ID";
+// And the state folder that the run belongs to (run_folder.h).
+inline constexpr char kStateVariable[] = "KPROF_STATE";
+// Where to write metrics of the run, a JSON object a line: the path of a pipe of its supervisor's
+// (command_output.h).
+inline constexpr char kMetricsVariable[] = "KPROF_METRICS";
 
 struct ResourceLimit {
   int32_t resource = 0;  // RLIMIT_*
@@ -47,5 +58,28 @@ std::string EncodeCallersPart(const LaunchRequest& request);
 Result<LaunchRequest> DecodeLaunchRequest(std::string_view bytes);
 // One of the first form, as files of the first version hold it: of the tool `command`, which had no options.
 Result<LaunchRequest> DecodeFirstLaunchRequest(std::string_view bytes);
+
+// What of a launch its caller decided, as one sum: whoever keeps the sum can refuse to start anything else. kprofctl
+// computes it of what it asks for and gives it to the kprof-launch that it starts; the helper has it from the caller's
+// registration. Covers the request, not the plan that kprof-launch makes of it: tool, options, argv, folder, umask,
+// limits, the globs to collect, the commands of --prepare and --check, and the environment: with PATH and the folder in
+// it, which file argv names is the caller's as well.
+//
+// What it leaves out is kprofd's to choose, and is this alone: how much output is kept, how long leftovers have, how
+// many files are kept, and the values of five variables, as long as they are plain words. None of it makes another
+// program run: no loader, shell or runtime executes what such a variable names, and a plain word stays one word
+// wherever it is put.
+constexpr size_t kLaunchDigestLength = 64;  // hex digits of a SHA-256
+
+// Whether "NAME=value" is one that kprofd may set: KPROF_RUN_ID, KPROF_STATE, or what makes devices visible, to
+// letters, digits and the few signs that ids and lists of devices have. Anything else under these names is the
+// caller's.
+bool IsDaemonsVariable(std::string_view variable);
+
+// Any thread.
+std::string LaunchDigest(const LaunchRequest& request);
+
+// 64 lower-case hex digits.
+bool LooksLikeLaunchDigest(std::string_view text);
 
 }  // namespace kprof

@@ -1,15 +1,96 @@
 // Reads a command's log while it is written, and finishes it when the run is over: the daemon's side of
-// output_progress.h.
+// output_log.h.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 
-#include "daemon/launch/output_progress.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 
 namespace kprof {
+
+// How a command's output lies in a file while it runs, so that 10 GB of it cost neither memory nor disk: the first
+// head_bytes as they are; what comes after goes round in a ring of tail_bytes behind them. A small progress file beside
+// it says how much was printed, so that a reader can follow live and knows what it missed.
+//
+//   stdout.log:       [ head: bytes 0 .. head ) [ ring: byte T lies at head + (T - head) % tail )
+//   output.progress:  per stream, stdout first, 64 bytes: "kprofop1" (magic and version), u64 head_bytes, tail_bytes,
+//                     claimed, written, printed, finished size, finished dropped (little-endian)
+//
+// No checksum: a record is rewritten with each piece of output and lies within one sector, and one that says what no
+// writer writes (written above claimed, more dropped than printed...) is taken for none.
+//
+// The limits lie beside the log because they are the log's: what is configured may change between a crash and the start
+// after it. The writer notes them before it writes a byte.
+//
+// The writer raises `claimed` before it overwrites ring bytes and `written` after, so a reader that finds claimed - p
+// <= tail after its read knows that byte p was still there. `printed` is above `written` only once a write has failed:
+// what came since was counted and not kept. When the run is over, Finish turns the file into what people expect: head,
+// tail, and where bytes are missing one line that counts them. Before it puts the new file into place it notes its
+// size: a file of that size is finished already, and a second Finish, after a crash, leaves it alone.
+struct OutputLimits {
+  int64_t head_bytes = 4 << 20;
+  int64_t tail_bytes = 4 << 20;
+  bool operator==(const OutputLimits&) const = default;
+};
+
+// The most of either. A record that says more is nonsense, so whoever lowers this no longer understands older logs.
+constexpr int64_t kMostOutputLimitBytes = int64_t{1} << 30;
+
+enum class OutputStream { kStdout = 0, kStderr = 1 };
+
+// A stream's part of the progress file.
+struct OutputProgress {
+  OutputLimits limits;
+  uint64_t claimed_bytes = 0;
+  uint64_t written_bytes = 0;
+  uint64_t printed_bytes = 0;
+  uint64_t finished_size_bytes = 0;  // 0: not finished
+  uint64_t finished_dropped_bytes = 0;
+  bool operator==(const OutputProgress&) const = default;
+};
+
+constexpr size_t kOutputProgressBytes = 64;
+constexpr int64_t OutputProgressOffset(OutputStream stream) {
+  return static_cast<int64_t>(stream) * static_cast<int64_t>(kOutputProgressBytes);
+}
+std::array<char, kOutputProgressBytes> EncodeOutputProgress(const OutputProgress& progress);
+// Nothing when it is of another version, or says what no writer writes.
+std::optional<OutputProgress> DecodeOutputProgress(std::span<const char, kOutputProgressBytes> bytes);
+
+// Writes a command's output into its log as it comes: the supervisor's side of output_log.h.
+
+// One thread. Plain descriptors, no allocation per write; a failed write is remembered
+// (first_error) and later output only counted, so that a full disk never stops the command.
+class OutputLogWriter {
+ public:
+  // The descriptors are borrowed, opened for writing, not for appending. Notes the limits at once.
+  OutputLogWriter(int log_fd, int progress_fd, OutputStream stream, OutputLimits limits);
+  void Write(std::span<const char> bytes);
+
+  int64_t written_bytes() const { return written_bytes_; }
+  int64_t dropped_bytes() const;
+  int first_error() const { return first_error_; }
+
+ private:
+  void Store(std::span<const char> bytes);
+  void Publish();
+  int64_t WriteAt(int64_t offset_bytes, std::span<const char> bytes);
+
+  const int log_fd_;
+  const int progress_fd_;
+  const OutputStream stream_;
+  const OutputLimits limits_;
+  int64_t written_bytes_ = 0;  // as printed, kept or not
+  int64_t claimed_bytes_ = 0;
+  int64_t stored_bytes_ = 0;  // less than written_bytes_ after an error
+  int first_error_ = 0;
+};
 
 // A piece of a live log. `dropped_bytes` were printed before `bytes` and are gone.
 struct OutputPiece {

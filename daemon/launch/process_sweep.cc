@@ -14,9 +14,9 @@
 #include <optional>
 #include <set>
 
-#include "daemon/launch/run_variables.h"
+#include "daemon/launch/launch_request.h"
 #include "storage/base/clock.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 namespace {

@@ -16,9 +16,6 @@
 
 namespace kprof {
 
-// What a supervisor calls itself.
-inline constexpr char kSupervisorName[] = "kprof-launch";
-
 // Whether a supervisor that works is left alone while something lives below it: it keeps what has no marker where it
 // can be found. One that is stopped, or hangs, keeps nothing. Known by its name, which anybody may take: spare them for
 // a moment only.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "daemon/net/hang_up_watch.h"
-#include "storage/base/is_connected.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 

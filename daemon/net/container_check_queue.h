@@ -15,11 +15,11 @@
 #include <map>
 #include <set>
 
-#include "daemon/access/connection_limits.h"
+#include "daemon/access/call_admission.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/process/helper_client/caller_place.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

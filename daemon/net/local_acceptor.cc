@@ -12,7 +12,7 @@
 #include <cstring>
 #include <optional>
 
-#include "daemon/access/peer_groups.h"
+#include "daemon/access/caller.h"
 #include "daemon/base/log.h"
 #include "storage/base/files.h"
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "daemon/base/io_loop.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/access/peer_groups.h"
+#include "daemon/access/caller.h"
 #include "daemon/base/log.h"
 #include "storage/base/packet_socket.h"
 

@@ -17,8 +17,8 @@
 
 #include "daemon/base/io_loop.h"
 #include "proto/side_socket.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

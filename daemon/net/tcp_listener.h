@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

@@ -19,8 +19,8 @@
 
 #include "daemon/base/log.h"
 #include "daemon/net/asio_thread.h"
-#include "daemon/net/refusal_log.h"
 #include "daemon/net/tls_handshake.h"
+#include "daemon/net/tls_refusal.h"
 #include "daemon/net/tls_relay.h"
 
 namespace kprof {

@@ -7,7 +7,7 @@
 //
 // What is bounded, and what happens when full: handshakes, in all and per host (the oldest of them makes room);
 // connections in all (the new one is closed before it costs a handshake) and per certificate (after it). Who is refused
-// is counted, told by a TLS alert where the handshake got that far, and logged with a bound (refusal_log.h).
+// is counted, told by a TLS alert where the handshake got that far, and logged with a bound (tls_refusal.h).
 //
 // A certificate that verifies, but that no rule knows, makes a caller of Role::kNone: whoever serves it refuses each
 // call in words, which an alert cannot carry. These have a few places of their own, of which the oldest makes room, so
@@ -24,7 +24,7 @@
 #include "daemon/base/io_loop.h"
 #include "daemon/net/tls_credentials.h"
 #include "daemon/net/tls_refusal.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 

@@ -1,7 +1,10 @@
 // Why somebody who connected over TCP was not let in, as it is counted and logged.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "storage/crypto/tls_pump.h"
@@ -40,5 +43,27 @@ std::string_view TlsRefusalText(TlsRefusal refusal);
 TlsRefusal RefusalOfCertificate(long verify_result);
 // Of a handshake that broke; `verify_result` is SSL_get_verify_result's.
 TlsRefusal RefusalOfHandshake(const TlsFailure& failure, long verify_result);
+
+// Counts who was not let in, and logs it so that one can act and nobody can fill a disk: of each reason the first few
+// at once, later ones a few each ten seconds, the rest as a number. One thread.
+class RefusalLog {
+ public:
+  // Logs it now, or counts it for Flush. `certificate` is the name it shows, empty before it has shown one.
+  void Add(TlsRefusal refusal, const std::string& peer, const std::string& certificate);
+
+  // To be called every kFlushMs while `pending`: says how many were not logged, and lets some be logged again.
+  static constexpr int kFlushMs = 10'000;
+  bool pending() const { return pending_; }
+  void Flush();
+
+ private:
+  struct Reason {
+    int logged = 0;  // since the last Flush
+    int64_t unlogged = 0;
+    std::string last_peer;
+  };
+  std::array<Reason, kTlsRefusals> reasons_;
+  bool pending_ = false;
+};
 
 }  // namespace kprof

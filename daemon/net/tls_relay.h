@@ -18,7 +18,7 @@
 #include "daemon/net/tcp_listener.h"
 #include "daemon/net/tls_credentials.h"
 #include "daemon/net/tls_refusal.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "storage/crypto/openssl_handles.h"
 
 namespace kprof {

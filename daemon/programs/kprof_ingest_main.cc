@@ -17,13 +17,11 @@
 #include <thread>
 
 #include "daemon/base/worker_pool.h"
-#include "daemon/ingest/channel/frame_sink.h"
 #include "daemon/ingest/channel/ingest_process.h"
 #include "daemon/ingest/channel/ingest_protocol.h"
 #include "daemon/ingest/channel/sandbox.h"
-#include "daemon/ingest/source/reading_limits.h"
 #include "daemon/ingest/source/source_file.h"
-#include "daemon/ingest/source/source_growth.h"
+#include "daemon/ingest/source/source_formats.h"
 #include "daemon/ingest/source_reader.h"
 #include "storage/base/message_coder.h"
 

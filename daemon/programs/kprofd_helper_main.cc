@@ -15,8 +15,7 @@
 #include "daemon/base/log.h"
 #include "daemon/helper/helper_options.h"
 #include "daemon/helper/helper_server.h"
-#include "daemon/helper/listen_when_free.h"
-#include "storage/base/boot_id.h"
+#include "storage/base/clock.h"
 #include "storage/base/descriptors.h"
 #include "storage/base/packet_socket.h"
 

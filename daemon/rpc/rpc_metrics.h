@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "daemon/access/call_admission.h"
-#include "daemon/base/connection_metrics.h"
 #include "daemon/base/metrics.h"
 
 namespace kprof {

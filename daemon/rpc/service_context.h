@@ -12,7 +12,7 @@
 #include "daemon/rpc/answer_cache.h"
 #include "daemon/rpc/stream_limits.h"
 #include "daemon/runs/audit/audit_log.h"
-#include "daemon/runs/imports/source_spool.h"
+#include "daemon/runs/imports/held_sources.h"
 #include "daemon/runs/runs.h"
 #include "storage/base/clock.h"
 #include "storage/base/files.h"

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "daemon/access/caller_account.h"
+#include "daemon/access/call_admission.h"
 #include "daemon/base/bounded_places.h"
-#include "daemon/runs/retention/upload_bytes.h"
+#include "daemon/runs/retention/storage_limits.h"
 
 namespace kprof {
 

@@ -1,5 +1,5 @@
 // The measured ceilings of the node's devices, as the catalog has them (device_records.h), at hand for whoever shows
-// peaks. What one may be is daemon/devices/peaks/measured_peaks.h.
+// peaks. What one may be is daemon/devices/peaks/device_peaks.h.
 //
 // Io loop only. Never blocks. `loop` and `catalog` must outlive it, and it what is under way in their queues.
 #pragma once
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "daemon/base/io_loop.h"
-#include "daemon/devices/device.h"
+#include "daemon/devices/device_book.h"
 #include "daemon/devices/device_facts.h"
-#include "daemon/devices/peaks/measured_peaks.h"
+#include "daemon/devices/peaks/device_peaks.h"
 #include "storage/catalog/audit_table.h"
 #include "storage/catalog/catalog.h"
 #include "storage/catalog/device_records.h"

@@ -1,26 +1,55 @@
 // What a run needs of the rest of the house; everything is borrowed and outlives the runs.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
 #include <string>
 
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
 #include "daemon/devices/device_book.h"
-#include "daemon/launch/output_progress.h"
+#include "daemon/ingest/trace_import.h"
+#include "daemon/launch/output_log.h"
 #include "daemon/process/helper_client/caller_grants.h"
 #include "daemon/process/launchers/launcher.h"
 #include "daemon/process/launchers/output_intake.h"
-#include "daemon/runs/import_ways.h"
-#include "daemon/runs/outputs_policy.h"
+#include "daemon/runs/imports/held_sources.h"
 #include "daemon/runs/retention/expiry_clock.h"
 #include "daemon/runs/retention/storage_limits.h"
 #include "daemon/runs/run_observer.h"
 #include "storage/base/clock.h"
 #include "storage/base/files.h"
+#include "storage/base/status.h"
 #include "storage/catalog/catalog.h"
 #include "storage/trace/read/part_pool.h"
 
 namespace kprof {
+
+// What imports need of the rest of the house; everything is borrowed and outlives the runs.
+struct ImportContext {
+  // ImportTrace, or a test's.
+  using Import = std::function<Result<ImportedPart>(
+      const ImportSource& source, const ImportLimits& limits, Files& files, const std::string& part_path,
+      const std::stop_token& stop, const std::function<void(const ImportProgress&)>& progress)>;
+  Import import;
+  // part_writer.h, or a test's.
+  using SetRank =
+      std::function<Result<int64_t>(Files& files, const std::string& part_path, std::optional<int64_t> rank)>;
+  SetRank set_rank;
+  ImportLimits limits;
+  HeldSources& sources;
+  WorkerPool& pool;     // the imports under way, each for as long as it takes
+  WorkerPool& hashing;  // sources whose size an earlier import's had
+};
+
+// How much of what a command leaves is kept (run_outputs.h).
+struct OutputsPolicy {
+  int64_t files = 1000;                        // of a run
+  int64_t bytes = int64_t{64} << 30;           // of all files of a run
+  int64_t kept_free_bytes = int64_t{1} << 30;  // of the disk, that they leave to everybody else
+};
 
 class DeviceClocks;
 class NodeDevices;

@@ -3,13 +3,57 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "daemon/runs/lease.h"
 #include "storage/catalog/run_row.h"
 #include "storage/catalog/session_row.h"
 
 namespace kprof {
+
+// Who has which devices for oneself: a single run, or a session. A value; who gives and takes them is leases.h.
+struct Lease {
+  uint32_t uid = 0;
+  std::string run_id;                // empty: a session holds it
+  std::string session_id;            // empty: a single run holds it
+  std::vector<std::string> devices;  // may be empty: a place among those without a device
+};
+
+// Nothing for a run within a session, whose lease it is.
+std::optional<Lease> LeaseOf(const RunRow& row);
+Lease LeaseOf(const SessionRow& row);
+
+// Who follows one run or one session, and is told of each change. One thread.
+using WatchId = uint64_t;  // of one run's or session's watchers
+
+template <typename View>
+class Watchers {
+ public:
+  using Changed = std::function<void(const View&)>;
+
+  WatchId Add(Changed changed) {
+    all_[++last_id_] = std::move(changed);
+    return last_id_;
+  }
+  // Unknown ones are fine.
+  void Remove(WatchId id) { all_.erase(id); }
+
+  bool empty() const { return all_.empty(); }
+
+  // REQUIRES: whoever is told removes no other watcher.
+  void Tell(const View& view) const {
+    const auto all = all_;  // but possibly itself
+    for (const auto& [id, changed] : all) changed(view);
+  }
+
+ private:
+  WatchId last_id_ = 0;
+  std::map<WatchId, Changed> all_;
+};
 
 class RunObserver {
  public:

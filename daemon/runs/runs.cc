@@ -13,12 +13,10 @@
 #include "daemon/runs/command/command_life.h"
 #include "daemon/runs/command/device_hold.h"
 #include "daemon/runs/command/launch_spool.h"
-#include "daemon/runs/command/run_place.h"
+#include "daemon/runs/command/run_submission.h"
 #include "daemon/runs/imports/import_life.h"
 #include "daemon/runs/queue/lease_clocks.h"
 #include "daemon/runs/retention/ended_runs.h"
-#include "daemon/runs/retention/run_end_store.h"
-#include "daemon/runs/retention/run_pinning.h"
 
 namespace kprof {
 namespace {

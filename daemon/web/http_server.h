@@ -6,18 +6,87 @@
 // keep nobody out; when all are being answered, the new one is closed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "daemon/base/connection_metrics.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/metrics.h"
 #include "daemon/web/http_address.h"
-#include "daemon/web/http_connection.h"
-#include "daemon/web/http_message.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
 
 namespace kprof {
+
+// What the HTTP server and those who answer say to each other: plain values, nothing of sockets.
+
+// A GET or a HEAD, which are answered alike: the server leaves out the body of the latter.
+struct HttpRequest {
+  std::string path;   // "/metrics": as it came, nothing is decoded
+  std::string query;  // what stood after '?'
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string body;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::vector<std::pair<std::string, std::string>> headers;  // besides those that every response has
+};
+
+// Called once, from any thread. One that never comes costs the client a 503, later ones are for nobody.
+using HttpRespond = std::function<void(HttpResponse)>;
+// Called on the server's loop, where it must not block: what takes time goes to a worker, which responds.
+using HttpHandler = std::function<void(const HttpRequest&, HttpRespond)>;
+// By whole path.
+using HttpRoutes = std::map<std::string, HttpHandler, std::less<>>;
+
+// One HTTP/1.1 connection: reads a request, has it answered, writes the answer, reads the next one. GET and HEAD only;
+// what is wrong with a request is said with a status of its own, and ends the connection where the next request could
+// not be told from the rest of this one. Everything has a bound and a deadline. Knows no listener and no other
+// connection (http_server.h).
+//
+// The loop only.
+struct HttpLimits {
+  size_t most_connections = 64;
+  size_t header_bytes = 8 << 10;      // of the request line and all headers
+  int64_t first_request_ms = 10'000;  // from connecting to the end of the first request
+  int64_t next_request_ms = 75'000;   // longer than scrapes are apart
+  int64_t answer_ms = 10'000;         // then it is a 503
+  int64_t write_ms = 10'000;          // then the connection is closed
+  int64_t linger_ms = 1'000;          // how long what a refused client still sends is thrown away
+};
+
+// What the connections of one server share; outlives them.
+struct HttpShared {
+  IoLoop& loop;
+  const HttpRoutes routes;
+  const HttpLimits limits;
+  Family<Counter>& responses;  // by code
+};
+
+class HttpConnection {
+ public:
+  // `socket` is connected. `ended` is posted to the loop, once, when there is nothing more to say; not after the
+  // destructor has begun.
+  HttpConnection(HttpShared& shared, UniqueFd socket, std::function<void()> ended);
+  // Closes it at once, whatever it is doing.
+  ~HttpConnection();
+  HttpConnection(const HttpConnection&) = delete;
+  HttpConnection& operator=(const HttpConnection&) = delete;
+
+  // Since when it waits for a request, on the monotonic clock; nothing while one is being answered.
+  std::optional<int64_t> waits_since_ns() const;
+
+ private:
+  class Talk;
+  std::shared_ptr<Talk> talk_;  // shared with its operations in flight, which come back after it was closed
+};
 
 // Families that outlive the server.
 struct HttpMetrics {

@@ -4,8 +4,17 @@
 
 #include <cstdint>
 #include <ctime>
+#include <string>
+
+#include "storage/base/files.h"
+#include "storage/base/status.h"
 
 namespace kprof {
+
+// Which boot of this machine it is: of what was left by processes, what still can be true.
+
+// The kernel's own id of it, which no other boot has. Fails where /proc/sys does not tell.
+Result<std::string> ReadBootId(Files& files);
 
 class Clock {
  public:

@@ -14,10 +14,15 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
+
+// Names that nobody else has, without asking anybody: of temporary files, of requests that may be sent twice.
+
+// 32 hexadecimal digits, of 128 random bits. Any thread.
+std::string RandomName();
 
 // An open file. One thread at a time.
 class File {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

@@ -6,11 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "storage/catalog/catalog_check.h"
 #include "storage/catalog/catalog_schema.h"
-#include "storage/catalog/leftover_table.h"
+#include "storage/catalog/device_records.h"
 #include "storage/db/db.h"
-#include "storage/db/db_copy.h"
 #include "storage/db/state_lock.h"
 
 namespace kprof {

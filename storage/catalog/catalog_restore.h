@@ -1,7 +1,7 @@
 // Puts a backup in the catalog's place, while nobody serves from it, so that a crash at any moment leaves either the
 // old catalog or the new one: the checked copy gets a name that every later start acts on, then the old one goes to a
 // folder in lost/ with all its files, then the copy takes its name. Nothing in lost/ is ever overwritten. What runs
-// left on devices (leftover_table.h) stays as the old catalog knows it, where that can be read. Blocking.
+// left on devices (device_records.h) stays as the old catalog knows it, where that can be read. Blocking.
 #pragma once
 
 #include <optional>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,26 @@
 #include "storage/db/db.h"
 
 namespace kprof {
+
+// The last time that the catalog knows to have been: what a clock is compared with by those who remove what is old
+// (expiry_clock.h). Functions over a Db; the one that changes it is for a Writer job.
+
+// Unix ns: what was noted last; where nothing was, when the newest entry of the audit was written, or the newest run
+// was queued. Nothing for a catalog in which nothing is.
+Result<std::optional<int64_t>> ReadKnownTime(Db& db);
+
+Status NoteKnownTime(Db& db, int64_t unix_ns);
+
+// What each user has stored, in sums that the catalog's triggers keep: cheap at any size. A function over a Db.
+struct OwnedSums {
+  int64_t runs = 0;
+  int64_t sessions = 0;
+  int64_t bytes = 0;  // of artifacts, commands, environments and labels
+  bool operator==(const OwnedSums&) const = default;
+};
+
+// Zeros for a user who has nothing.
+Result<OwnedSums> ReadOwned(Db& db, uint32_t uid);
 
 struct RetentionPolicy {
   int64_t max_age_ns = 0;          // 0: no limit

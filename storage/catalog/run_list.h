@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "storage/base/status.h"
@@ -13,6 +14,40 @@
 #include "storage/db/db.h"
 
 namespace kprof {
+
+// A SELECT of ids under construction: its text, and its values in the order of their question marks.
+struct IdQuery {
+  std::string sql;
+  std::vector<std::variant<int64_t, std::string>> values;
+
+  template <typename... Values>
+  void Add(const std::string& text, const Values&... added) {
+    sql += text;
+    (values.emplace_back(added), ...);
+  }
+};
+
+// "?, ?, ?"
+std::string Placeholders(size_t count);
+
+Result<std::vector<std::string>> SelectIds(Db& db, const IdQuery& query);
+
+// The first text after all that start with `prefix`; empty when there is none.
+std::string EndOfPrefix(std::string prefix);
+
+// Whether an owner has imported the same sources before. Functions over a Db that only read.
+struct WantedSource {
+  std::string hash;                   // as in TracePartRow, and below
+  std::optional<std::string> format;  // that it is read as; none: whatever it was read as is right
+  std::optional<int64_t> asked_rank;
+};
+
+// Whether each of these sizes is that of a source which the owner has imported: else there is no need to hash any.
+Result<bool> HasSourcesOfSizes(Db& db, uint32_t uid, const std::vector<int64_t>& sizes_bytes);
+
+// The newest import of the owner's that is done and of exactly these sources, in whatever order; `kept`: one that has
+// kept them, too. Of imports that share a source the newest hundred are looked at.
+Result<std::optional<RunRow>> FindImport(Db& db, uint32_t uid, std::vector<WantedSource> sources, bool kept);
 
 // Nothing when there is none; a failure to look is a failure, else a retried request would start a second run.
 Result<std::optional<RunRow>> ReadRunByKey(Db& db, uint32_t uid, const std::string& idempotency_key);

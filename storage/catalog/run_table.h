@@ -2,13 +2,47 @@
 // Which runs there are is run_list.h.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "storage/base/status.h"
+#include "storage/catalog/run_details.h"
 #include "storage/catalog/run_row.h"
 #include "storage/db/db.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
+
+// Lists of strings in one column: argv and environment, each entry followed by a zero byte.
+
+// REQUIRES: no entry has a zero byte, no name of a variable has a '='.
+std::string Joined(const std::vector<std::string>& strings);
+std::string JoinedEnvironment(const std::vector<std::pair<std::string, std::string>>& environment);
+
+// The way back. Bytes that nobody joined give some list.
+std::vector<std::string> Split(std::string_view bytes);
+std::vector<std::pair<std::string, std::string>> SplitEnvironment(std::string_view bytes);
+
+// Reads whole runs: the row and all that hangs on it.
+
+// Its statements are prepared once, for one run or a thousand. Must not outlive its Db.
+class RunReader {
+ public:
+  explicit RunReader(Db& db);
+
+  // Nothing when there is no such run.
+  Result<std::optional<RunRow>> Read(const std::string& id);
+
+  // Those of `ids` that are there, in that order.
+  Result<std::vector<RunRow>> ReadAll(const std::vector<std::string>& ids);
+
+ private:
+  Statement run_;
+  RunDetailsReader parts_;
+};
 
 // With all that hangs on it. Fails with kUsage when the id, (uid, idempotency_key) or (session_id, round) is taken, or
 // when an argument or the environment has a zero byte.

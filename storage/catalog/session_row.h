@@ -1,5 +1,5 @@
 // A session as the catalog keeps it. A value: filled by whoever runs it, stored by session_table.h, listed by
-// session_list.h.
+// session_table.h.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "storage/crypto/openssl_handles.h"
 
 namespace kprof {

@@ -4,16 +4,42 @@
 
 #include <sqlite3.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "storage/base/status.h"
-#include "storage/db/statement_cache.h"
 
 namespace kprof {
+
+// Prepared statements of one connection that nobody uses at the moment, by their text: to prepare one takes as long as
+// to run it ten times. One of each text; when it is full, what comes back is let go.
+//
+// Belongs to the thread of its Db.
+struct FinalizeStatement {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using StatementHandle = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
+
+class StatementCache {
+ public:
+  explicit StatementCache(size_t limit) : limit_(limit) {}
+
+  // Null when there is none.
+  StatementHandle Take(std::string_view sql);
+  void Return(StatementHandle statement);
+
+  size_t size() const { return idle_.size(); }
+
+ private:
+  const size_t limit_;
+  std::unordered_map<std::string, StatementHandle> idle_;  // reset, with nothing bound
+};
 
 // What SQLite said, as a Status: SQLITE_FULL is kStorageFull, CORRUPT, NOTADB and IOERR are kStorageBroken (IOERR
 // caused by ENOSPC is kStorageFull), INTERRUPT is kCancelled, BUSY is kQueueFull, AUTH and READONLY are kNotPermitted,
@@ -70,5 +96,11 @@ class Db {
   std::unique_ptr<sqlite3, Close> handle_;
   std::unique_ptr<StatementCache> statements_;  // goes before the connection
 };
+
+// Copies a database into another, page by page, as one snapshot of it, while others write to it.
+
+// `to` is empty, and then a file that stands alone: it opens even where nothing may be written. Blocking, with pauses
+// that leave the disk to others. kCancelled when told to stop. `from` holds its snapshot until it is closed.
+Status CopyDb(Db& from, Db& to, const std::stop_token& stop);
 
 }  // namespace kprof

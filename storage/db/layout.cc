@@ -1,6 +1,13 @@
 #include "storage/db/layout.h"
 
+#include "storage/base/readable_text.h"
+
 namespace kprof {
+
+std::string RestoreRemedy(const std::string& state_folder) {
+  return "put a backup in its place with kprofd --user --state-dir " + ShellWord(state_folder) + " --restore FILE";
+}
+
 namespace {
 
 bool IsSafeByte(char c) {

@@ -3,10 +3,10 @@
 //   catalog.db              what is asked across runs (SQLite, WAL)
 //   catalog.db.restored     a backup that takes its place at the next moment (catalog_restore.h)
 //   catalog.db.replaced/    the one before it, on its way to lost/
-//   reserve                 space for a start and a delete on a full disk (space_reserve.h)
+//   reserve                 space for a start and a delete on a full disk (catalog.h)
 //   state.lock              held (flock) by the one daemon that lives here; its text says who
 //   runs/<id>/              a run's folder, mode 0700
-//     stdout.log stderr.log   its output; while it runs in the form of output_progress.h
+//     stdout.log stderr.log   its output; while it runs in the form of output_log.h
 //     output.progress         beside them while it runs
 //     <name>                  files it left
 //     <part>.trace.db         the parts of its trace
@@ -21,6 +21,11 @@
 #include <string_view>
 
 namespace kprof {
+
+// What to do about a catalog that is damaged or gone.
+
+// Names the state folder: without it, kprofd would replace the catalog of another one, its default.
+std::string RestoreRemedy(const std::string& state_folder);
 
 inline constexpr std::string_view kTracePartEnding = ".trace.db";
 

@@ -12,6 +12,7 @@
 // followed by an attempt to empty the WAL; only a disk that refuses this too leaves that doubt.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -25,10 +26,23 @@
 
 #include "storage/base/mutex.h"
 #include "storage/base/status.h"
-#include "storage/db/change_counter.h"
 #include "storage/db/db.h"
 
 namespace kprof {
+
+// Counts the changes of something that many look at, so that whoever kept what it was like can tell whether it still
+// is. Read the count first, then look: what changes in between makes the count another one.
+//
+// Any thread.
+class ChangeCounter {
+ public:
+  // After the change, before anybody is told of it.
+  void Bump() { count_.fetch_add(1, std::memory_order_acq_rel); }
+  uint64_t count() const { return count_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<uint64_t> count_{1};
+};
 
 // What a commit outlasts. All of them outlast the death of the process at once.
 enum class Durability : uint8_t {

@@ -12,10 +12,19 @@
 #include <vector>
 
 #include "storage/base/readable_text.h"
-#include "storage/base/utf8.h"
-#include "storage/sandbox/command_text.h"
+#include "storage/catalog/run_table.h"
 
 namespace kprof {
+
+std::string CommandText(std::string_view zero_ended_arguments) {
+  std::string text;
+  for (const std::string& word : Split(zero_ended_arguments)) {
+    if (!text.empty()) text += ' ';
+    text += ShellWord(word);
+  }
+  return text;
+}
+
 namespace {
 
 using Offered = CatalogModule::Offered;

@@ -15,15 +15,20 @@
 #include <sqlite3.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/base/status.h"
 #include "storage/db/db.h"
 #include "storage/sandbox/catalog_tables.h"
 #include "storage/sandbox/guest_tables.h"
-#include "storage/sandbox/viewer.h"
 
 namespace kprof {
+
+// A command line as people read it.
+
+// From the catalog's form: each argument, then a zero byte.
+std::string CommandText(std::string_view zero_ended_arguments);
 
 class CatalogModule {
  public:

@@ -7,6 +7,7 @@
 
 #include <sqlite3.h>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,13 @@
 #include "storage/sandbox/work_budget.h"
 
 namespace kprof {
+
+// On whose behalf a query runs: what is visible follows from it.
+struct Viewer {
+  uint32_t uid = 0;
+  bool sees_all = false;    // else: the runs of this uid, and those that others share
+  bool sees_audit = false;  // else it is empty
+};
 
 struct GuestTable {
   std::string name;     // in lower case; one of the catalog's of that name is not there then

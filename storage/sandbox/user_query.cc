@@ -17,7 +17,6 @@
 #include "storage/sandbox/bounded_functions.h"
 #include "storage/sandbox/catalog_module.h"
 #include "storage/sandbox/memory_quota.h"
-#include "storage/sandbox/sql_error.h"
 #include "storage/sandbox/temp_space.h"
 #include "storage/sandbox/work_budget.h"
 

@@ -22,7 +22,6 @@
 
 #include "storage/base/status.h"
 #include "storage/sandbox/guest_tables.h"
-#include "storage/sandbox/viewer.h"
 #include "storage/sandbox/work_budget.h"
 
 namespace kprof {

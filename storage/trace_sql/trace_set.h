@@ -1,4 +1,4 @@
-// The parts of the runs that a query is about. Their order gives ids their highest bits (sql_id.h).
+// The parts of the runs that a query is about. Their order gives ids their highest bits (open_part.h).
 //
 // One thread. `pool` must outlive it, and it the connection it is registered with.
 #pragma once
@@ -17,7 +17,6 @@
 #include "storage/trace/read/part_pool.h"
 #include "storage/trace_sql/parts/open_part.h"
 #include "storage/trace_sql/parts/query_budget.h"
-#include "storage/trace_sql/parts/trace_place.h"
 
 namespace kprof {
 

@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "storage/trace_sql/scan/scan_plan.h"
-#include "storage/trace_sql/tables/arg_function.h"
+#include "storage/trace_sql/tables/args_json.h"
 #include "storage/trace_sql/tables/side_tables.h"
-#include "storage/trace_sql/trace_table.h"
 
 namespace kprof {
 namespace {

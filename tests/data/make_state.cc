@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/launch/output_log_writer.h"
+#include "daemon/launch/output_log.h"
 #include "daemon/runs/command/launch_spool.h"
 #include "daemon/runs/command/run_end.h"
 #include "daemon/runs/command/run_folder.h"

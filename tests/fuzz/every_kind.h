@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "storage/base/files.h"
-#include "storage/trace/format/flow_id.h"
+#include "storage/trace/format/flow_rules.h"
 #include "storage/trace/read/metric_table.h"
 #include "storage/trace/write/part_writer.h"
 #include "storage/trace/write/segment_maker.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "daemon/helper/grant.h"
+#include "daemon/helper/grant_store.h"
 #include "daemon/process/helper_client/helper_protocol.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

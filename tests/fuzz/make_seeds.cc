@@ -15,12 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "daemon/helper/grant.h"
+#include "daemon/helper/grant_store.h"
 #include "daemon/ingest/channel/ingest_protocol.h"
 #include "daemon/launch/launch_protocol.h"
-#include "daemon/launch/output_log_writer.h"
+#include "daemon/launch/output_log.h"
 #include "daemon/process/helper_client/helper_protocol.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "storage/crypto/sha256.h"
 #include "tests/fakes/ingest/chrome_samples.h"
 #include "tests/fakes/ingest/packed.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/devices/neuron/json_fault.h"
+#include "daemon/devices/neuron/json_document.h"
 #include "daemon/devices/neuron/neuron_device.h"
 #include "storage/base/readable_text.h"
 

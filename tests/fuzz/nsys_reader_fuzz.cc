@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "daemon/ingest/nsys/nsys_reader.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "storage/trace/write/segment_maker.h"
 
 namespace kprof {

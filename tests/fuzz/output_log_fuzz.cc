@@ -94,7 +94,7 @@ Case ReadCase(FuzzBytes input) {
   return made;
 }
 
-// Byte `at` of what was printed, where output_progress.h says that the log holds it; -1 where that is behind its end.
+// Byte `at` of what was printed, where output_log.h says that the log holds it; -1 where that is behind its end.
 int PrintedByte(const Case& c, OutputLimits limits, int64_t at) {
   const int64_t head = limits.head_bytes;
   if (at >= head && limits.tail_bytes == 0) return -1;

@@ -8,11 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/devices/peaks/built_in_peaks.h"
-#include "daemon/devices/peaks/driver_peaks.h"
-#include "daemon/devices/peaks/measured_peaks.h"
+#include "daemon/devices/peaks/device_peaks.h"
 #include "daemon/devices/peaks/peak_checks.h"
 #include "daemon/devices/peaks/peak_scaling.h"
+#include "daemon/devices/peaks/peak_table.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {

@@ -6,7 +6,6 @@
 
 #include "daemon/runs/command/reported_metrics.h"
 #include "storage/base/readable_text.h"
-#include "storage/base/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kprof;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/ingest/source/unpacker.h"
+#include "daemon/ingest/source/text_source.h"
 
 namespace kprof {
 namespace {

@@ -130,7 +130,7 @@ class CommandLinePage(unittest.TestCase):
     def test_lists_every_error_code_with_its_exit_code(self):
         listed = {name: status for codes, _, status in self.rows("States, error codes, exit codes")
                   for name in re.findall(r"`([a-z_]+)`", codes)}
-        known = dict(ERROR_ROW.findall(read(ROOT, "storage", "base", "error_code.cc")))
+        known = dict(ERROR_ROW.findall(read(ROOT, "storage", "base", "status.cc")))
         self.assertEqual(known.pop("ok"), "0")
         self.assertEqual(listed, known)
 

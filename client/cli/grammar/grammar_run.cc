@@ -1,5 +1,5 @@
 #include "client/cli/grammar/grammar.h"
-#include "client/cli/views/run_outcome.h"
+#include "client/cli/views/run_text.h"
 
 namespace kprof::cli {
 namespace {

@@ -2,11 +2,21 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "client/cli/text/amounts_and_times.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof::cli {
+
+void HelpText::SetUsage(const CLI::App& verb, std::string usage) {
+  usages_[&verb] = std::move(usage);
+}
+
+std::string HelpText::make_usage(const CLI::App* verb, std::string name) const {
+  auto own = usages_.find(verb);
+  return own == usages_.end() ? CLI::Formatter::make_usage(verb, std::move(name)) : "Usage: " + own->second + "\n";
+}
 
 std::shared_ptr<HelpText> VerbSet::MakeHelp() {
   auto help = std::make_shared<HelpText>();

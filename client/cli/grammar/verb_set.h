@@ -11,11 +11,22 @@
 #include <utility>
 #include <vector>
 
-#include "client/cli/grammar/help_text.h"
 #include "client/cli/grammar/verb_args.h"
 #include "storage/base/status.h"
 
 namespace kprof::cli {
+
+// CLI11's help, but for the usage lines of verbs whose words it would put in another order than one types them.
+class HelpText : public CLI::Formatter {
+ public:
+  // The usage lines of `verb`, without "Usage: " in front. Only its address is kept.
+  void SetUsage(const CLI::App& verb, std::string usage);
+
+  std::string make_usage(const CLI::App* verb, std::string name) const override;
+
+ private:
+  std::map<const CLI::App*, std::string> usages_;
+};
 
 // Turns the words of a verb, as they were typed, into what it asks for.
 using FinishVerb = std::function<Result<VerbArgs>()>;

@@ -9,6 +9,20 @@
 
 namespace kprof::cli {
 
+// Numbers as digits. Pure functions.
+
+// The fewest digits that read back as the same double; whole numbers that a double holds exactly have no exponent.
+// "nan" and "inf" for what is no number.
+std::string NumberText(double value);
+
+// Amounts as people read them. Pure functions.
+
+// "0 B", "812 B", "1.5 KiB", "3.2 GiB".
+std::string FormatBytes(int64_t size_bytes);
+
+// A number in its unit: durations for `ns`, sizes for `bytes`, else the shortest digits and the unit.
+std::string FormatAmount(double value, std::string_view unit);
+
 // "500ms", "10s", "5m", "2h": whole numbers with a unit. kUsage for anything else, for 0 and for more than a year.
 Result<int64_t> ParseDurationMs(std::string_view text);
 

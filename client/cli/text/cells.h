@@ -10,6 +10,14 @@
 
 namespace kprof::cli {
 
+// One record of RFC 4180. Pure functions.
+
+// Appends one field; `first` fields have no comma before them. Text with commas, quotes, CR, LF or spaces at an end is
+// quoted, and so is empty text, to tell it from an absent value (AppendCsvAbsent).
+void AppendCsvField(std::string& out, std::string_view text, bool first);
+void AppendCsvAbsent(std::string& out, bool first);
+void AppendCsvEnd(std::string& out);
+
 // One value; text and blobs point into the message it came from.
 struct Cell {
   v1::ColumnData::Kind kind = v1::ColumnData::KIND_UNSPECIFIED;

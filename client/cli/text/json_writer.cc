@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "client/cli/text/number_text.h"
-#include "storage/base/utf8.h"
+#include "client/cli/text/amounts_and_times.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "client/cli/error_json.h"
-#include "client/cli/text/csv.h"
+#include "client/cli/output.h"
+#include "client/cli/text/cells.h"
 #include "client/cli/text/json_writer.h"
 #include "client/cli/text/table.h"
 #include "storage/base/readable_text.h"

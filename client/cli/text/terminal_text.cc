@@ -1,7 +1,6 @@
 #include "client/cli/text/terminal_text.h"
 
-#include "storage/base/shell_text.h"
-#include "storage/base/utf8.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof::cli {
 size_t WidthOf(std::string_view safe_text) {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof::cli {
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "client/cli/error_json.h"
 #include "client/cli/output.h"
 #include "client/cli/text/json_writer.h"
 #include "storage/base/status.h"

@@ -1,10 +1,9 @@
-#include "client/cli/checked_download.h"
 #include "client/cli/local_file.h"
+#include "client/cli/text/amounts_and_times.h"
 #include "client/cli/text/json_writer.h"
-#include "client/cli/text/sizes.h"
 #include "client/cli/text/terminal_text.h"
 #include "client/cli/verbs/verbs.h"
-#include "client/cli/waiting/interruptible_call.h"
+#include "client/cli/waiting/interrupts.h"
 
 namespace kprof::cli {
 

@@ -5,10 +5,10 @@
 
 #include "client/cli/text/amounts_and_times.h"
 #include "client/cli/text/terminal_text.h"
-#include "client/cli/verbs/open_session.h"
 #include "client/cli/verbs/paged_list.h"
+#include "client/cli/verbs/verb_session.h"
 #include "client/cli/verbs/verbs.h"
-#include "client/cli/views/clock_list.h"
+#include "client/cli/views/device_table.h"
 #include "client/cli/views/session_text.h"
 
 namespace kprof::cli {

@@ -4,18 +4,15 @@
 #include <chrono>
 
 #include "client/cli/text/amounts_and_times.h"
-#include "client/cli/text/sizes.h"
 #include "client/cli/text/terminal_text.h"
 #include "client/cli/verbs/import_files.h"
 #include "client/cli/verbs/verbs.h"
-#include "client/cli/views/run_json.h"
-#include "client/cli/views/run_outcome.h"
 #include "client/cli/views/run_text.h"
 #include "client/cli/waiting/follow_run.h"
 #include "client/cli/waiting/interrupts.h"
 #include "client/cli/waiting/progress.h"
-#include "client/cpp/hold_file.h"
-#include "storage/base/random_name.h"
+#include "client/cpp/side_socket_client.h"
+#include "storage/base/files.h"
 
 namespace kprof::cli {
 namespace {

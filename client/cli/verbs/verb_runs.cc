@@ -1,12 +1,102 @@
+#include <algorithm>
+
 #include "client/cli/text/amounts_and_times.h"
+#include "client/cli/text/json_writer.h"
 #include "client/cli/text/table.h"
+#include "client/cli/text/terminal_text.h"
 #include "client/cli/verbs/paged_list.h"
 #include "client/cli/verbs/verbs.h"
-#include "client/cli/views/run_json.h"
-#include "client/cli/views/run_outcome.h"
 #include "client/cli/views/run_text.h"
+#include "client/cli/waiting/follow_run.h"
 
 namespace kprof::cli {
+
+Status RunVerb(const ShowArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  ASSIGN_OR_RETURN(v1::GetRunResponse found, client->GetRun(args.run));
+  v1::Run& run = *found.mutable_run();
+  const QueuePlace place = PlaceOf(found);
+  if (run.artifact_count() > run.artifacts_size()) {
+    ASSIGN_OR_RETURN(v1::ListArtifactsResponse all, client->ListArtifacts(run.id()));
+    run.mutable_artifacts()->Swap(all.mutable_artifacts());
+  }
+  context.output.Write(context.global.json ? RunJsonLine(run, &place) : FullReport(run, place, NowUnixNs()));
+  return OkStatus();
+}
+
+Status RunVerb(const WaitArgs& args, const VerbContext& context) {
+  // No daemon at all is told at once; only one that goes away later is waited for. The whole id, because @last moves
+  // on.
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  FollowOptions options = {
+      .act = "wait for run", .hold = false, .interrupt_cancels = false, .reconnect_ms = context.reconnect_ms};
+  ASSIGN_OR_RETURN(v1::Run found, FindRun(*client, args.run, options.act));
+  Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
+  ASSIGN_OR_RETURN(v1::Run run, FollowRun(context.connect, found.id(), options, interrupts, context.output));
+  context.output.Write(context.global.json ? RunJsonLine(run) : OneLineReport(run, NowUnixNs()) + "\n");
+  return OutcomeOf(run);
+}
+
+Status RunVerb(const CancelArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  v1::CancelRunRequest request;
+  request.set_id(args.run);
+  ASSIGN_OR_RETURN(v1::Run run, client->CancelRun(request));
+  context.output.Write(context.global.json ? RunJsonLine(run) : "cancelling run " + TerminalText(run.id()) + "\n");
+  return OkStatus();
+}
+
+Status RunVerb(const PinArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  ASSIGN_OR_RETURN(v1::Run run, args.pin ? client->PinRun(args.run) : client->UnpinRun(args.run));
+  std::string done = (args.pin ? "pinned run " : "unpinned run ") + TerminalText(run.id()) + "\n";
+  context.output.Write(context.global.json ? RunJsonLine(run) : done);
+  return OkStatus();
+}
+
+Status RunVerb(const DeleteArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  Output& output = context.output;
+  Status first_failure;
+  // Reports each failure but the first, which the caller reports.
+  auto fail = [&](const Status& status) {
+    if (first_failure.ok()) {
+      first_failure = status;
+    } else {
+      output.ReportError(status, context.global.json);
+    }
+  };
+
+  // All names first: `delete @last @last~1` means the last two, and @last moves with each delete.
+  std::vector<std::string> ids;
+  for (const std::string& name : args.runs) {
+    Result<v1::Run> run = FindRun(*client, name, "delete run");
+    if (!run.ok()) {
+      fail(run.status());
+    } else if (std::find(ids.begin(), ids.end(), run->id()) == ids.end()) {
+      ids.push_back(run->id());
+    }
+  }
+  std::vector<std::string> deleted;
+  for (const std::string& id : ids) {
+    Result<std::string> gone = client->DeleteRun(id);
+    if (!gone.ok()) {
+      fail(gone.status());
+      continue;
+    }
+    deleted.push_back(*gone);
+    if (!context.global.json) output.Write("deleted run " + TerminalText(*gone) + "\n");
+  }
+  if (context.global.json) {
+    output.Write(JsonLine("kprof.deleted.v1", [&](JsonWriter& json) {
+      json.Key("deleted").BeginArray();
+      for (const std::string& id : deleted) json.String(id);
+      json.EndArray();
+    }));
+  }
+  return first_failure;
+}
+
 namespace {
 
 // The exit code, or in a word why there is none.

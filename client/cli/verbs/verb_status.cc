@@ -1,10 +1,9 @@
 #include "client/cli/text/amounts_and_times.h"
 #include "client/cli/text/json_writer.h"
-#include "client/cli/text/sizes.h"
 #include "client/cli/text/terminal_text.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/views/device_table.h"
-#include "client/cpp/version.h"
+#include "client/cpp/kprof_client.h"
 
 namespace kprof::cli {
 namespace {

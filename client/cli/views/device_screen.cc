@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "client/cli/text/amounts_and_times.h"
-#include "client/cli/text/sizes.h"
 #include "client/cli/text/terminal_text.h"
 
 namespace kprof::cli {

@@ -1,5 +1,5 @@
 // What `kprofctl devices --watch` shows: what is known of the devices, as lines of a screen of some size. Shows nothing
-// itself; that is live_screen.h.
+// itself; that is verb_devices.h.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "client/cpp/device_follower.h"
+#include "client/cpp/followers.h"
 #include "kprof/v1/node.pb.h"
 
 namespace kprof::cli {

@@ -1,17 +1,194 @@
 #include "client/cli/views/run_text.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "client/cli/text/amounts_and_times.h"
-#include "client/cli/text/facts.h"
-#include "client/cli/text/sizes.h"
+#include "client/cli/text/table.h"
 #include "client/cli/text/terminal_text.h"
-#include "client/cli/views/run_outcome.h"
 #include "client/cpp/followers.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof::cli {
+namespace {
+
+constexpr std::array<std::pair<v1::RunState, std::string_view>, 7> kRunStates = {{
+    {v1::RUN_STATE_QUEUED, "queued"},
+    {v1::RUN_STATE_PREPARING, "preparing"},
+    {v1::RUN_STATE_RUNNING, "running"},
+    {v1::RUN_STATE_COLLECTING, "collecting"},
+    {v1::RUN_STATE_DONE, "done"},
+    {v1::RUN_STATE_FAILED, "failed"},
+    {v1::RUN_STATE_CANCELLED, "cancelled"},
+}};
+
+}  // namespace
+
+std::string RunStateName(v1::RunState state) {
+  for (const auto& [value, name] : kRunStates) {
+    if (value == state) return std::string(name);
+  }
+  return "state-" + std::to_string(static_cast<int>(state));
+}
+
+std::optional<v1::RunState> RunStateByName(std::string_view name) {
+  for (const auto& [value, known] : kRunStates) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
+std::string ErrorMessage(const v1::Run& run) {
+  const std::string name = "run " + run.id() + ": ";
+  const std::string& message = run.error().message();
+  return message.starts_with(name) ? message.substr(name.size()) : message;
+}
+
+Status OutcomeOf(const v1::Run& run) {
+  if (!IsEnded(run.state()) || run.state() == v1::RUN_STATE_DONE) return OkStatus();
+  bool cancelled = run.state() == v1::RUN_STATE_CANCELLED;
+  ErrorCode fallback = cancelled ? ErrorCode::kCancelled : ErrorCode::kInternal;
+  std::optional<ErrorCode> known = ErrorCodeByName(run.error().code());
+  ErrorCode code = known && *known != ErrorCode::kOk ? *known : fallback;
+  std::string why = ErrorMessage(run);
+  if (why.empty()) why = run.error().code().empty() ? "no reason is known" : run.error().code();
+  return Fail(code, "run " + run.id() + (cancelled ? " was cancelled" : " failed"), why, run.error().remedy());
+}
+
+std::string ExitText(const v1::Run& run) {
+  if (run.has_exit_code()) return "exit " + std::to_string(run.exit_code());
+  return run.has_signal() ? SignalName(run.signal()) : "";
+}
+
+int64_t DurationNs(const v1::Run& run, int64_t now_ns) {
+  for (const v1::Metric& metric : run.metrics()) {
+    const bool whole = metric.kernel().empty() && !metric.has_launch();
+    if (whole && metric.name() == "wall_ns") return static_cast<int64_t>(metric.value());
+  }
+  int64_t begin = run.has_started_unix_ns() ? run.started_unix_ns() : run.queued_unix_ns();
+  int64_t end = run.has_ended_unix_ns() ? run.ended_unix_ns() : now_ns;
+  return end > begin ? end - begin : 0;
+}
+
+namespace {
+
+void WriteError(JsonWriter& json, const v1::Run& run) {
+  if (!run.has_error()) {
+    json.Null();
+    return;
+  }
+  json.BeginObject().Key("code").String(run.error().code()).Key("message").String(run.error().message());
+  json.Key("remedy").StringOrNull(run.error().remedy()).EndObject();
+}
+
+// Of the run as a whole; what single kernels measured is asked for with SQL.
+void WriteMetrics(JsonWriter& json, const v1::Run& run) {
+  json.BeginObject();
+  for (const v1::Metric& metric : run.metrics()) {
+    if (metric.kernel().empty() && !metric.has_launch()) json.Key(metric.name()).Double(metric.value());
+  }
+  json.EndObject();
+}
+
+void WriteTrace(JsonWriter& json, const v1::Run& run) {
+  if (!run.has_trace()) {
+    json.Null();
+    return;
+  }
+  const v1::TraceCounts& trace = run.trace();
+  json.BeginObject().Key("slices").Int(trace.slices()).Key("instants").Int(trace.instants());
+  json.Key("counters").Int(trace.counters()).Key("flows").Int(trace.flows()).Key("tracks").Int(trace.tracks());
+  json.Key("bytes").Int(trace.bytes()).Key("source_bytes").Int(trace.source_bytes()).EndObject();
+}
+
+void WriteLimit(JsonWriter& json, int64_t limit_ms) {
+  if (limit_ms == 0) {
+    json.Null();
+  } else {
+    json.Int(limit_ms);
+  }
+}
+
+}  // namespace
+
+void WriteRun(JsonWriter& json, const v1::Run& run, const QueuePlace* place) {
+  json.BeginObject().Key("schema").String("kprof.run.v1").Key("id").String(run.id());
+  json.Key("state").String(RunStateName(run.state())).Key("tool").String(run.tool());
+
+  json.Key("labels").BeginObject();
+  for (const auto& [key, value] : std::map<std::string, std::string>(run.labels().begin(), run.labels().end())) {
+    json.Key(key).String(value);
+  }
+  json.EndObject();
+
+  json.Key("device").BeginArray();
+  for (const std::string& device : run.devices()) json.String(device);
+  json.EndArray();
+  json.Key("command").BeginArray();
+  for (const std::string& word : run.argv()) json.String(word);
+  json.EndArray();
+  json.Key("uid").Int(run.uid());
+
+  json.Key("queued_ns").Time(run.queued_unix_ns());
+  json.Key("started_ns");
+  run.has_started_unix_ns() ? json.Time(run.started_unix_ns()) : json.Null();
+  json.Key("ended_ns");
+  run.has_ended_unix_ns() ? json.Time(run.ended_unix_ns()) : json.Null();
+  json.Key("exit_code");
+  run.has_exit_code() ? json.Int(run.exit_code()) : json.Null();
+  json.Key("signal");
+  run.has_signal() ? json.Int(run.signal()) : json.Null();
+  json.Key("error");
+  WriteError(json, run);
+
+  json.Key("trust").BeginArray();
+  for (const v1::TrustReason& reason : run.trust()) {
+    json.BeginObject().Key("code").String(reason.code()).Key("message").String(reason.message()).EndObject();
+  }
+  json.EndArray();
+  json.Key("trace");
+  WriteTrace(json, run);
+  json.Key("metrics");
+  WriteMetrics(json, run);
+  json.Key("artifacts").BeginArray();
+  for (const v1::Artifact& artifact : run.artifacts()) {
+    json.BeginObject().Key("name").String(artifact.name()).Key("size_bytes").Int(artifact.size_bytes());
+    json.Key("sha256").String(artifact.sha256()).EndObject();
+  }
+  json.EndArray();
+  json.Key("artifact_count").Int(std::max(run.artifact_count(), run.artifacts_size()));
+
+  json.Key("cwd").String(run.cwd());
+  json.Key("environment").BeginObject();
+  for (const v1::EnvironmentVariable& variable : run.environment()) json.Key(variable.name()).String(variable.value());
+  json.EndObject();
+  json.Key("pinned").Bool(run.pinned()).Key("shared").Bool(run.shared()).Key("attached").Bool(run.attached());
+  json.Key("timeout_ms");
+  WriteLimit(json, run.timeout_ms());
+  json.Key("queue_timeout_ms");
+  WriteLimit(json, run.queue_timeout_ms());
+  json.Key("session").StringOrNull(run.session_id()).Key("round");
+  run.has_round() ? json.Int(run.round()) : json.Null();
+  json.Key("priority").Int(run.priority()).Key("clocks").StringOrNull(run.clocks()).Key("cool_down_ms");
+  WriteLimit(json, run.cool_down_ms());
+  json.Key("exclusive").Bool(run.exclusive());
+  json.Key("stdout_bytes").Int(run.stdout_bytes()).Key("stdout_dropped_bytes").Int(run.stdout_dropped_bytes());
+  json.Key("stderr_bytes").Int(run.stderr_bytes()).Key("stderr_dropped_bytes").Int(run.stderr_dropped_bytes());
+  if (place != nullptr) WriteQueuePlace(json, *place);
+  json.EndObject();
+}
+
+std::string RunJsonLine(const v1::Run& run, const QueuePlace* place) {
+  std::string line;
+  JsonWriter json(line);
+  WriteRun(json, run, place);
+  return line + "\n";
+}
+
 namespace {
 
 std::string StateText(const v1::Run& run) {

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "client/cli/text/amounts_and_times.h"
-#include "client/cli/text/facts.h"
+#include "client/cli/text/table.h"
 #include "client/cli/text/terminal_text.h"
-#include "client/cli/views/run_outcome.h"
+#include "client/cli/views/run_text.h"
 
 namespace kprof::cli {
 namespace {

@@ -7,12 +7,24 @@
 #include <utility>
 
 #include "client/cli/text/amounts_and_times.h"
-#include "client/cli/waiting/device_holders.h"
 #include "client/cli/waiting/progress.h"
 #include "client/cli/waiting/queue_place.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof::cli {
+namespace {
+
+constexpr size_t kNameLimitBytes = 64;
+
+}  // namespace
+
+Result<v1::Run> FindRun(KprofClient& client, const std::string& name, const std::string& act) {
+  Result<v1::GetRunResponse> found = client.GetRun(name);
+  if (found.ok()) return std::move(*found->mutable_run());
+  const Status& failure = found.status();
+  return Fail(failure.code(), act + " " + ClippedText(name, kNameLimitBytes), failure.why(), failure.remedy());
+}
+
 namespace {
 
 constexpr int kTickMs = 200;

@@ -7,8 +7,16 @@
 #include "client/cli/output.h"
 #include "client/cli/waiting/interrupts.h"
 #include "client/cpp/followers.h"
+#include "client/cpp/kprof_client.h"
 
 namespace kprof::cli {
+
+// The run that a verb is about, before the verb does its work: for verbs that need its whole id, because @last moves
+// on.
+
+// Fails as KprofClient::GetRun, but in the verb's own words: `act` ("wait for run") begins the message, because who
+// asked to wait has not asked to see.
+Result<v1::Run> FindRun(KprofClient& client, const std::string& name, const std::string& act);
 
 struct FollowOptions {
   std::string act = "follow run";  // begins what a failure says: the verb's own words

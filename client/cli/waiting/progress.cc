@@ -4,9 +4,7 @@
 #include <string_view>
 
 #include "client/cli/text/amounts_and_times.h"
-#include "client/cli/text/sizes.h"
 #include "client/cli/text/terminal_text.h"
-#include "client/cli/views/run_outcome.h"
 #include "client/cli/views/run_text.h"
 #include "client/cli/waiting/queue_place.h"
 

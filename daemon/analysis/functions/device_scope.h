@@ -1,9 +1,10 @@
 // What of each part an analysis of devices is about, as the options kTraceScope and kWindow say: which slices are work
 // of a device, in which time.
 //
-// On the readers' thread. Finding a step costs what profiler_steps.h says.
+// On the readers' thread. Finding a step costs what device_scope.h says.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -11,8 +12,23 @@
 #include "daemon/analysis/functions/kernel_types.h"
 #include "daemon/analysis/operators/event_filter.h"
 #include "daemon/analysis/operators/interval_sweep.h"
+#include "daemon/analysis/operators/trace_part.h"
+#include "storage/base/status.h"
 
 namespace kprof {
+
+// The steps of a training loop as PyTorch's profiler marks them: slices called ProfilerStep#N.
+//
+// On the reader's thread. Costs a look at the part's strings, and a pass over the names of segments that may have one.
+struct ProfilerStep {
+  int64_t number = 0;
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;  // begin_ns where it is not known
+};
+
+// By their numbers. A step of which there are several slices (of threads; of a device, which lags) is one: that of the
+// host, where there is one, from the first begin to the last end.
+Result<std::vector<ProfilerStep>> FindProfilerSteps(const TracePart& part, const StopSignal& stop);
 
 class DeviceScope {
  public:

@@ -8,7 +8,6 @@
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/hta_rows.h"
 #include "daemon/analysis/operators/interval_sweep.h"
-#include "daemon/analysis/operators/slice_sweep.h"
 
 namespace kprof {
 namespace {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/analysis/functions/profiler_steps.h"
+#include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/operators/part_filter.h"
-#include "daemon/analysis/operators/safe_times.h"
-#include "daemon/analysis/operators/selected_values.h"
+#include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/trace_part.h"
 
 namespace kprof {
 namespace {
@@ -150,7 +150,7 @@ class HtaReading {
     for (size_t i = 0; i < times_.size(); ++i) {
       if (!IsKnown(durations_[i])) continue;
       const int64_t begin = SafeTime(times_[i]);
-      const int64_t end = EndOf(begin, durations_[i]);
+      const int64_t end = SafeEndOf(begin, durations_[i]);
       if ((from && std::max(end, begin + 1) <= *from) || (to && begin >= *to)) continue;
       const auto track = static_cast<size_t>(tracks_[i]);
       if (track >= reader().tracks().size()) return reader().Broken("a slice is on a track that is not there");

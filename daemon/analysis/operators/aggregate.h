@@ -2,12 +2,13 @@
 // of different parts with the same key are one.
 //
 // On the readers' thread. Costs a pass over the columns that filter and keys need, and over the durations; of stretches
-// of slices that are asked for whole, and of which the part has totals (total_stretches.h), over those instead: then
+// of slices that are asked for whole, and of which the part has totals (aggregate.h), over those instead: then
 // only the stretches at the edges of a time asked for are decoded. With percentiles one pass over all more for each
 // `most_values` of them. Fails with kStorageBroken where a part is, kUsage where
 // there are too many groups, as take_memory does, kCancelled.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -18,8 +19,24 @@
 #include "storage/base/memory_charge.h"
 #include "storage/base/status.h"
 #include "storage/trace/format/trace_model.h"
+#include "storage/trace/read/part_reader.h"
 
 namespace kprof {
+
+// The stretches of a part's slices of which there are totals (slice_totals.h): a question that asks for
+// all slices of one asks its totals instead, which are rows of a segment with tracks, names and categories like the
+// slices themselves.
+//
+// On the reader's thread. Costs a look at the totals' rows once, then what is known of them is kept in the reader's
+// cache. Fails with kStorageBroken where totals are not those of whole segments of slices.
+struct SlicesWithTotals {
+  const Segment* totals = nullptr;  // of the reader's; it says the times of all the slices
+  size_t first = 0;                 // of the part's segments of slices, from `first` to before `end`
+  size_t end = 0;
+};
+
+// In the order of their slices; no two have the same ones.
+Result<std::vector<SlicesWithTotals>> FindSlicesWithTotals(PartReader& reader);
 
 enum class Measure : uint8_t { kCount, kSum, kMin, kMax, kMean, kPercentile };
 

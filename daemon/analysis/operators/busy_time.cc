@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "daemon/analysis/operators/slice_sweep.h"
+#include "daemon/analysis/operators/interval_sweep.h"
 
 namespace kprof {
 namespace {

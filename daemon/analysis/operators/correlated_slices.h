@@ -21,8 +21,8 @@
 
 #include "daemon/analysis/operators/event_filter.h"
 #include "daemon/analysis/operators/part_filter.h"
+#include "daemon/analysis/operators/row_indexes.h"
 #include "daemon/analysis/operators/trace_part.h"
-#include "daemon/analysis/operators/track_runs.h"
 #include "storage/base/memory_charge.h"
 #include "storage/base/status.h"
 

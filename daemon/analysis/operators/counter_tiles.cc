@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "daemon/analysis/operators/safe_times.h"
-#include "daemon/analysis/operators/track_runs.h"
+#include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/trace_part.h"
 #include "storage/trace/levels/counter_levels.h"
 #include "storage/trace/levels/detail_levels.h"
 
@@ -142,7 +142,7 @@ class Counters {
       samples.last = number(values);
       samples.least = samples.most = samples.mean = samples.last;
       if (durations == nullptr) return samples;
-      samples.end = EndOf(samples.begin, (*durations)[row]);
+      samples.end = SafeEndOf(samples.begin, (*durations)[row]);
       samples.count = std::max<int64_t>((*counts)[row], 1);
       samples.least = number(least);
       samples.most = number(most);

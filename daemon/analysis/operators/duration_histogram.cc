@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "daemon/analysis/operators/part_filter.h"
-#include "daemon/analysis/operators/safe_times.h"
+#include "daemon/analysis/operators/trace_part.h"
 
 namespace kprof {
 namespace {

@@ -11,6 +11,14 @@
 
 namespace kprof {
 
+// A name with wildcards: `*` is any run of characters, `?` is one, all else is itself. Case counts. A name without
+// wildcards is found by its number and needs none of this.
+//
+// Pure; any thread. The time is at most the product of both lengths.
+bool HasWildcards(std::string_view pattern);
+// `?` takes a whole character of UTF-8; of what is no UTF-8, a byte.
+bool MatchesPattern(std::string_view pattern, std::string_view name);
+
 struct EventFilter {
   // What touches [from_ns, to_ns): a slice that lasts within it, also when it began before; what has no duration, or an
   // end that is not known, where it begins.
@@ -24,11 +32,11 @@ struct EventFilter {
 
   std::vector<int64_t> tracks;           // by number, of any part
   std::vector<std::string> track_kinds;  // "gpu_stream"
-  std::vector<std::string> track_names;  // name_pattern.h
+  std::vector<std::string> track_names;  // event_filter.h
   std::vector<int64_t> devices;          // of tracks
   std::vector<int64_t> streams;
 
-  std::vector<std::string> names;       // name_pattern.h
+  std::vector<std::string> names;       // event_filter.h
   std::vector<std::string> categories;  // as they are
   // What else is asked of them; each different text is tried once in each part. Null: nothing.
   std::function<bool(std::string_view)> accepts_name;

@@ -4,14 +4,35 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
-#include "daemon/analysis/operators/outlasting_rows.h"
-#include "daemon/analysis/operators/safe_times.h"
-#include "daemon/analysis/operators/track_runs.h"
+#include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/trace_part.h"
+#include "storage/base/status.h"
 #include "storage/trace/levels/detail_levels.h"
+#include "storage/trace/read/part_reader.h"
 
 namespace kprof {
 namespace {
+
+// The rows of a segment that last beyond the time at which its last row begins: what of it may reach into later ones.
+// Few, as those that are open at one time are few. So what reaches into a narrow window is found without a pass over
+// all that was before it.
+//
+// On the reader's thread. Costs a pass over times and durations once, then it is kept in the reader's cache.
+
+// In order. REQUIRES: the kind has durations.
+Result<DecodedColumn> ReadOutlasting(PartReader& reader, const Segment& segment) {
+  return reader.ReadDerived(segment, kOutlastingColumn, [&]() -> Result<std::vector<int64_t>> {
+    ASSIGN_OR_RETURN(const DecodedColumn times, reader.ReadOnce(segment, EventColumn::kTime));
+    ASSIGN_OR_RETURN(const DecodedColumn durations, reader.ReadOnce(segment, EventColumn::kDuration));
+    std::vector<int64_t> rows;
+    for (uint32_t row = 0; row < segment.rows; ++row) {
+      if (SafeEndOf(SafeTime((*times)[row]), (*durations)[row]) > segment.max_time_ns) rows.push_back(row);
+    }
+    return rows;
+  });
+}
 
 constexpr int kMostEventPixels = 65'536;
 constexpr int64_t kMostDepth = 4'096;
@@ -36,7 +57,7 @@ struct Rows {
   std::vector<DecodedColumn> held;
 
   int64_t EndOfRow(uint32_t row) const {
-    return EndOf(SafeTime(times[row]), durations == nullptr ? 0 : durations[row]);
+    return SafeEndOf(SafeTime(times[row]), durations == nullptr ? 0 : durations[row]);
   }
   int64_t DepthOfRow(uint32_t row) const {
     return depths == nullptr ? 0 : std::clamp<int64_t>(depths[row], 0, kMostDepth);

@@ -5,7 +5,7 @@
 //
 // Bounded: on each track and depth about two boxes a pixel where slices of a depth do not cross, and `most_boxes` of
 // all; what is left out is said. The work is the rows of that level in the viewport (a few a pixel of each track and
-// depth), up to two segments at its edges, and what reaches into it from before (outlasting_rows.h).
+// depth), up to two segments at its edges, and what reaches into it from before (event_tiles.h).
 //
 // From far away slices without an end or a depth are not drawn: no level has them. Near by, one without an end is a box
 // without a width, and one without a depth is drawn at depth 0. Depths of more than 4,096 are drawn there.

@@ -3,8 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
+
+#include "daemon/analysis/operators/event_filter.h"
+#include "daemon/analysis/operators/trace_part.h"
+#include "storage/base/status.h"
 
 namespace kprof {
 
@@ -38,5 +43,17 @@ int64_t OverlapOf(const std::vector<Interval>& a, const std::vector<Interval>& b
 // How long which of several unions last at once: adds to ns[mask], bit i for unions[i]; ns[0] stays. REQUIRES: each is
 // disjoint and in order, and `ns` has 2^unions.size() places.
 void AddTimesAtOnce(std::span<const std::vector<Interval>> unions, std::span<int64_t> ns);
+
+// Slices of a part as unions of intervals, group by group of tracks, in the order of time: what busy_time.h is made of.
+//
+// On the reader's thread.
+
+// What of each filter a group has within a stretch of time; stretches follow each other.
+using SeeStretch =
+    std::function<void(uint32_t group, std::span<const std::vector<Interval>> pieces, std::span<const int64_t> slices)>;
+
+// `groups` has the group of each track.
+Status SweepSlices(const TracePart& part, std::span<const EventFilter> filters, std::span<const uint32_t> groups,
+                   const StopSignal& stop, const SeeStretch& see);
 
 }  // namespace kprof

@@ -6,10 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "daemon/analysis/operators/name_pattern.h"
+#include "daemon/analysis/operators/event_filter.h"
 #include "daemon/analysis/operators/row_indexes.h"
-#include "daemon/analysis/operators/safe_times.h"
-#include "daemon/analysis/operators/track_runs.h"
+#include "daemon/analysis/operators/trace_part.h"
 
 namespace kprof {
 namespace {
@@ -229,7 +228,7 @@ Status PartFilter::SelectTimes(const Segment& segment, RowSelection& selection) 
   ASSIGN_OR_RETURN(const DecodedColumn durations, reader_->Read(segment, EventColumn::kDuration));
   const int64_t* duration = durations->data();
   Narrow(segment.rows, selection, [&](uint32_t row) {
-    return time[row] < to && (time[row] >= from || EndOf(SafeTime(time[row]), duration[row]) > from);
+    return time[row] < to && (time[row] >= from || SafeEndOf(SafeTime(time[row]), duration[row]) > from);
   });
   return OkStatus();
 }

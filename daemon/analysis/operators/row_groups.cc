@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "daemon/analysis/operators/row_indexes.h"
-#include "daemon/analysis/operators/selected_values.h"
-#include "daemon/analysis/operators/track_runs.h"
 
 namespace kprof {
 namespace {

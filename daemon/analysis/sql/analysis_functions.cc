@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "daemon/analysis/kinds/analysis_kinds.h"
-#include "storage/trace_sql/sql_result.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
 namespace {

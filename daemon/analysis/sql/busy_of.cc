@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/analysis/sql/busy_keys.h"
-#include "daemon/analysis/sql/without_annotations.h"
+#include "daemon/analysis/sql/keyed_rows.h"
+#include "daemon/analysis/sql/slice_choice.h"
 
 namespace kprof {
 namespace {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "daemon/analysis/sql/number_argument.h"
-
 namespace kprof {
 namespace {
 

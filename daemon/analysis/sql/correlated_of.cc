@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "daemon/analysis/operators/correlated_slices.h"
-#include "daemon/analysis/operators/safe_times.h"
+#include "daemon/analysis/operators/trace_part.h"
+#include "daemon/analysis/sql/call_arguments.h"
 #include "daemon/analysis/sql/keyed_rows.h"
-#include "daemon/analysis/sql/slice_words.h"
-#include "daemon/analysis/sql/text_argument.h"
-#include "storage/trace_sql/parts/sql_id.h"
-#include "storage/trace_sql/sql_result.h"
+#include "daemon/analysis/sql/slice_choice.h"
+#include "storage/trace_sql/parts/open_part.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
 namespace {

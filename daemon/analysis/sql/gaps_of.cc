@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/analysis/sql/busy_keys.h"
-#include "daemon/analysis/sql/number_argument.h"
-#include "daemon/analysis/sql/without_annotations.h"
+#include "daemon/analysis/sql/call_arguments.h"
+#include "daemon/analysis/sql/keyed_rows.h"
+#include "daemon/analysis/sql/slice_choice.h"
 
 namespace kprof {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/analysis/operators/duration_histogram.h"
-#include "daemon/analysis/sql/number_argument.h"
+#include "daemon/analysis/sql/call_arguments.h"
 
 namespace kprof {
 namespace {

@@ -1,13 +1,163 @@
 #include "daemon/analysis/sql/keyed_rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
-#include "storage/trace_sql/parts/sql_id.h"
-#include "storage/trace_sql/sql_result.h"
+#include "storage/trace_sql/parts/open_part.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
+namespace {
+
+struct KnownKey {
+  SliceField key;
+  BusyBy by;
+};
+constexpr KnownKey kKeys[] = {
+    {SliceField::kTrackId, BusyBy::kTrack}, {SliceField::kStream, BusyBy::kStream},
+    {SliceField::kDevice, BusyBy::kDevice}, {SliceField::kTrackKind, BusyBy::kTrackKind},
+    {SliceField::kPart, BusyBy::kAll},
+};
+constexpr SliceField kKeyFields[] = {SliceField::kTrackId, SliceField::kStream, SliceField::kDevice,
+                                     SliceField::kTrackKind, SliceField::kPart};
+
+std::vector<SliceField> FieldsOf(SliceField key) {
+  std::vector<SliceField> fields = {key, SliceField::kRun, SliceField::kRank};
+  if (key != SliceField::kPart) fields.push_back(SliceField::kPart);
+  if (key == SliceField::kStream) fields.push_back(SliceField::kDevice);
+  return fields;
+}
+
+}  // namespace
+
+Result<BusyKey> ReadBusyKey(const FunctionCall& call, size_t argument, SliceField by_default) {
+  const FunctionArguments one = call.arguments.subspan(argument, 1);
+  ASSIGN_OR_RETURN(const std::vector<SliceField> keys, ReadKeys(call.function, one, kKeyFields));
+  const SliceField key = keys.empty() ? by_default : keys.front();
+  const auto* known = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const KnownKey& k) { return k.key == key; });
+  return BusyKey{known->by, FieldsOf(key)};
+}
+
+GroupKey ValuesOf(const BusyKey& key, const OpenPart& part, const BusyGroup& group) {
+  const auto maybe = [](const std::optional<int64_t>& value) { return value ? GroupValue(*value) : GroupValue(); };
+  GroupKey values;
+  for (const SliceField field : key.fields) {
+    switch (field) {
+      case SliceField::kRun:
+        values.emplace_back(part.place().run);
+        break;
+      case SliceField::kPart:
+        values.emplace_back(part.place().part);
+        break;
+      case SliceField::kRank:
+        values.push_back(maybe(part.rank()));
+        break;
+      case SliceField::kTrackId:
+        values.emplace_back(part.IdOf(group.track.value_or(0)));
+        break;
+      case SliceField::kStream:
+        values.push_back(maybe(group.stream));
+        break;
+      case SliceField::kDevice:
+        values.push_back(maybe(group.device));
+        break;
+      default:
+        values.emplace_back(group.track_kind);
+        break;
+    }
+  }
+  return values;
+}
+
+bool HasBusyField(FunctionArguments arguments, size_t argument, SliceField by_default, SliceField field) {
+  const auto* text = arguments[argument] ? std::get_if<std::string>(&*arguments[argument]) : nullptr;
+  const SliceField key = text == nullptr ? by_default : FieldOfKey(*text).value_or(by_default);
+  if (key == SliceField::kTrackId) return field <= SliceField::kProcess;
+  const std::vector<SliceField> fields = FieldsOf(key);
+  return std::find(fields.begin(), fields.end(), field) != fields.end();
+}
+
+namespace {
+
+constexpr SliceField kGroupFields[] = {
+    SliceField::kName,      SliceField::kCategory, SliceField::kTrackId, SliceField::kTrackKind,
+    SliceField::kTrackName, SliceField::kDevice,   SliceField::kStream,  SliceField::kProcess,
+    SliceField::kRank,      SliceField::kPart,     SliceField::kRun,
+};
+
+// Nothing: whose slices are asked for apart.
+std::optional<GroupBy> GroupByOf(SliceField field) {
+  switch (field) {
+    case SliceField::kName:
+      return GroupBy::kName;
+    case SliceField::kCategory:
+      return GroupBy::kCategory;
+    case SliceField::kTrackId:
+      return GroupBy::kTrack;
+    case SliceField::kTrackKind:
+      return GroupBy::kTrackKind;
+    case SliceField::kTrackName:
+      return GroupBy::kTrackName;
+    case SliceField::kDevice:
+      return GroupBy::kDevice;
+    case SliceField::kStream:
+      return GroupBy::kStream;
+    case SliceField::kProcess:
+      return GroupBy::kProcess;
+    case SliceField::kRank:
+      return GroupBy::kRank;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool Has(const std::vector<SliceField>& keys, SliceField field) {
+  return std::find(keys.begin(), keys.end(), field) != keys.end();
+}
+
+}  // namespace
+
+std::span<const SliceField> GroupFields() {
+  return kGroupFields;
+}
+
+Result<KeyedQuestion> MakeKeyedQuestion(const FunctionCall& call) {
+  KeyedQuestion question;
+  ASSIGN_OR_RETURN(question.keys, ReadKeys(call.function, call.arguments, kGroupFields));
+  for (const SliceField key : question.keys) {
+    const std::optional<GroupBy> by = GroupByOf(key);
+    if (by) question.by.push_back(*by);
+  }
+  if (Has(question.keys, SliceField::kPart)) {
+    question.asked = call.slices.ByPart();
+  } else if (Has(question.keys, SliceField::kRun)) {
+    question.asked = call.slices.ByRun();
+  } else {
+    question.asked = {call.slices.all()};
+  }
+  return question;
+}
+
+GroupKey ValuesOf(const KeyedQuestion& question, const ChosenParts& of, GroupKey group) {
+  GroupKey values;
+  size_t taken = 0;
+  for (const SliceField key : question.keys) {
+    if (key == SliceField::kRun) {
+      values.emplace_back(of.open.front()->place().run);
+    } else if (key == SliceField::kPart) {
+      values.emplace_back(of.open.front()->place().part);
+    } else if (key == SliceField::kTrackId) {
+      const int64_t track = std::get<int64_t>(group[taken++]);
+      values.emplace_back(of.open[PartOfTrackKey(track)]->IdOf(TrackOfTrackKey(track)));
+    } else {
+      values.push_back(std::move(group[taken++]));
+    }
+  }
+  return values;
+}
+
 namespace {
 
 std::string KeysOf(std::span<const SliceField> all) {

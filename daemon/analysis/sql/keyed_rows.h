@@ -6,11 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "daemon/analysis/operators/busy_time.h"
 #include "daemon/analysis/operators/row_groups.h"
-#include "daemon/analysis/sql/slice_field.h"
+#include "daemon/analysis/sql/slice_choice.h"
 #include "daemon/analysis/sql/trace_function.h"
 
 namespace kprof {
@@ -44,5 +47,37 @@ class KeyedRows {
   std::vector<GroupKey> rows_;
   int64_t size_bytes_ = 0;
 };
+
+// The keys of functions about what was going on when: they are of each part by itself, as clocks of two parts differ.
+struct BusyKey {
+  BusyBy by = BusyBy::kTrack;
+  std::vector<SliceField> fields;  // of the rows; the key is the first
+};
+
+// `argument`: which one is the key; where it is not given, `by_default`.
+Result<BusyKey> ReadBusyKey(const FunctionCall& call, size_t argument, SliceField by_default);
+// In the order of `fields`.
+GroupKey ValuesOf(const BusyKey& key, const OpenPart& part, const BusyGroup& group);
+// Whether rows by that key have that field.
+bool HasBusyField(FunctionArguments arguments, size_t argument, SliceField by_default, SliceField field);
+
+// Answers that are sums by any keys: how they are asked for run by run or part by part, where that is a key, and what
+// their operators' groups become.
+constexpr size_t kMostKeys = 3;
+// In each part, and in all: of a long name each they are what a query may have of memory.
+constexpr size_t kMostGroupsOfCall = 1 << 18;
+
+// Those of GroupBy, and run and part.
+std::span<const SliceField> GroupFields();
+
+struct KeyedQuestion {
+  std::vector<SliceField> keys;
+  std::vector<GroupBy> by;         // of them, those that the operator has
+  std::vector<ChosenParts> asked;  // one after the other
+};
+Result<KeyedQuestion> MakeKeyedQuestion(const FunctionCall& call);
+
+// The values of all keys: `group` has those of `by`, `of` is what was asked.
+GroupKey ValuesOf(const KeyedQuestion& question, const ChosenParts& of, GroupKey group);
 
 }  // namespace kprof

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "daemon/analysis/sql/busy_keys.h"
-#include "daemon/analysis/sql/slice_words.h"
-#include "daemon/analysis/sql/text_argument.h"
+#include "daemon/analysis/sql/call_arguments.h"
+#include "daemon/analysis/sql/keyed_rows.h"
+#include "daemon/analysis/sql/slice_choice.h"
 
 namespace kprof {
 namespace {

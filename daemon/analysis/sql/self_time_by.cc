@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/analysis/operators/self_time.h"
-#include "daemon/analysis/sql/grouped_answer.h"
+#include "daemon/analysis/sql/keyed_rows.h"
 
 namespace kprof {
 namespace {

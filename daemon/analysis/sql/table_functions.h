@@ -6,10 +6,27 @@
 
 #include <sqlite3.h>
 
+#include <span>
+#include <vector>
+
 #include "storage/base/status.h"
+#include "storage/trace_sql/attach/table_provider.h"
 #include "storage/trace_sql/trace_set.h"
 
 namespace kprof {
+
+// The functions of traces as what comes with the tables of traces in a user's query (query_traces.h).
+
+// Any thread.
+class QueryFunctions final : public TableProvider {
+ public:
+  QueryFunctions();
+  std::span<const GuestTable> tables() const override { return tables_; }
+  Status Offer(sqlite3* user, TraceSet& set) const override;
+
+ private:
+  std::vector<GuestTable> tables_;
+};
 
 // Adds them to a connection. The parts must be in `set`, which must outlive the connection.
 // REQUIRES: called once, before an authorizer is set (it would be asked about the tables' declarations).

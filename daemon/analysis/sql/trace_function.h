@@ -14,11 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/analysis/operators/stop_signal.h"
+#include "daemon/analysis/operators/trace_part.h"
 #include "daemon/analysis/sql/slice_choice.h"
-#include "daemon/analysis/sql/slice_field.h"
 #include "storage/base/status.h"
-#include "storage/trace_sql/scan/scan_condition.h"
+#include "storage/trace_sql/scan/scan_conditions.h"
 #include "storage/trace_sql/trace_set.h"
 
 namespace kprof {

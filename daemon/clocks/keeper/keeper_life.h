@@ -9,8 +9,8 @@
 
 #include "daemon/clocks/keeper/keeper_protocol.h"
 #include "storage/base/clock.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/clocks/locks/clock_hold.h"
+#include "daemon/clocks/locks/clock_notes.h"
 #include "storage/base/status.h"
 
 namespace kprof {

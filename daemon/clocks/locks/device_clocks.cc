@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "daemon/clocks/locks/clock_choice.h"
+#include "daemon/clocks/locks/clock_policy.h"
 
 namespace kprof {
 namespace {

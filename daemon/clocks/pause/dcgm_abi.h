@@ -1,5 +1,5 @@
 // The part of DCGM's library (libdcgm.so.4, .3) that we call, declared by ourselves: the types and the numbers of its
-// public ABI, under our own names. Nothing is linked; dcgm_library.h finds the functions at run time. A type's layout
+// public ABI, under our own names. Nothing is linked; dcgm_door.h finds the functions at run time. A type's layout
 // is checked below; the ABI is that of 64-bit Linux, which is the only one that has it.
 //
 // Structs are versioned by a field that holds their size and a number.

@@ -1,5 +1,5 @@
 // A way to DCGM's host engine on this node: to whether its profiling is paused, and to pausing and resuming it, which
-// it does for the whole node. Its library (dcgm_library.h) is one, its tool (dcgm_tool.h) the other.
+// it does for the whole node. Its library (dcgm_door.h) is one, its tool (dcgm_door.h) the other.
 //
 // One thread; blocks, for ever where DCGM hangs: only for processes that may be killed then.
 #pragma once

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/base/known_process.h"
+#include "daemon/base/user_names.h"
 #include "daemon/capture/ncu_lock.h"
 
 namespace kprof {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/base/detached_work.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/user_names.h"
+#include "daemon/base/worker_pool.h"
 #include "storage/base/status.h"
 
 namespace kprof {

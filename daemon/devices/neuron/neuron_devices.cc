@@ -1,6 +1,7 @@
 #include "daemon/devices/neuron/neuron_devices.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -8,6 +9,114 @@
 #include "daemon/base/log.h"
 
 namespace kprof {
+namespace {
+
+std::string JoinedNumbers(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::set<int64_t> PidsOf(const NeuronDevice& device) {
+  std::set<int64_t> pids;
+  for (const NeuronProcess& process : device.processes) pids.insert(process.pid);
+  return pids;
+}
+
+std::vector<std::string> Missing(const std::set<int64_t>& from, const std::set<int64_t>& in) {
+  std::vector<std::string> missing;
+  for (const int64_t pid : from) {
+    if (!in.contains(pid)) missing.push_back(std::to_string(pid));
+  }
+  return missing;
+}
+
+class Changes {
+ public:
+  void AddGrown(NeuronChange::Kind kind, const char* what, const std::optional<int64_t>& before,
+                const std::optional<int64_t>& now) {
+    if (!before || !now || *now <= *before) return;
+    changes_.push_back(
+        {kind,
+         std::string(what) + ": " + std::to_string(*now) + ", " + std::to_string(*now - *before) + " more than before",
+         static_cast<uint64_t>(*now)});
+  }
+  void Add(NeuronChange change) { changes_.push_back(std::move(change)); }
+  std::vector<NeuronChange> Take() { return std::move(changes_); }
+
+ private:
+  std::vector<NeuronChange> changes_;
+};
+
+}  // namespace
+
+std::vector<NeuronChange> ChangesOf(const NeuronDevice& before, const NeuronDevice& now) {
+  using Kind = NeuronChange::Kind;
+  Changes changes;
+  const std::set<int64_t> old_pids = PidsOf(before);
+  const std::set<int64_t> pids = PidsOf(now);
+  const std::vector<std::string> came = Missing(pids, old_pids);
+  const std::vector<std::string> went = Missing(old_pids, pids);
+  if (!came.empty()) changes.Add({Kind::kProcesses, "used by process " + JoinedNumbers(came), pids.size()});
+  if (!went.empty()) changes.Add({Kind::kProcesses, "no more used by process " + JoinedNumbers(went), pids.size()});
+  changes.AddGrown(Kind::kMemoryError, "uncorrected errors of its memory", before.ecc.mem_uncorrected,
+                   now.ecc.mem_uncorrected);
+  changes.AddGrown(Kind::kMemoryError, "uncorrected errors of its memory that can be repaired",
+                   before.ecc.mem_repairable_uncorrected, now.ecc.mem_repairable_uncorrected);
+  changes.AddGrown(Kind::kMemoryError, "uncorrected errors of its SRAM", before.ecc.sram_uncorrected,
+                   now.ecc.sram_uncorrected);
+  changes.AddGrown(Kind::kExecutionErrors, "executions with errors", before.execution_errors, now.execution_errors);
+  if (before.unhealthy_components != now.unhealthy_components) {
+    changes.Add({Kind::kUnhealthy,
+                 now.unhealthy_components.empty()
+                     ? "its driver calls no component unhealthy any more"
+                     : "its driver calls unhealthy: " + JoinedNumbers(now.unhealthy_components),
+                 now.unhealthy_components.size()});
+  }
+  return changes.Take();
+}
+
+namespace {
+
+bool HasCore(const NeuronDevice& device, int number) {
+  return std::any_of(device.cores.begin(), device.cores.end(),
+                     [&](const NeuronLogicalCore& core) { return core.number == number; });
+}
+
+}  // namespace
+
+std::string NeuronDeviceName(const NeuronDevice& device) {
+  return device.chip.empty() ? "Neuron device" : device.chip;
+}
+
+std::map<std::string, int> PlaceNeuronDevices(const std::vector<const NeuronDevice*>& found,
+                                              std::vector<Device>& devices) {
+  std::map<std::string, int> places;
+  bool are_named = false;
+  std::set<std::string> taken;
+  for (Device& device : devices) {
+    taken.insert(device.id);
+    if (device.kind != DeviceKind::kNeuron) continue;
+    are_named = true;
+    if (device.cores.empty()) continue;
+    for (const NeuronDevice* one : found) {
+      if (!HasCore(*one, device.cores.front())) continue;
+      places[device.id] = one->index;
+      if (device.name.empty()) device.name = one->chip;
+    }
+  }
+  if (are_named) return places;
+  for (const NeuronDevice* one : found) {
+    Device device{.id = "neuron" + std::to_string(one->index), .kind = DeviceKind::kNeuron};
+    if (!taken.insert(device.id).second) continue;  // the configuration calls another device so
+    device.name = NeuronDeviceName(*one);
+    for (const NeuronLogicalCore& core : one->cores) device.cores.push_back(core.number);
+    places[device.id] = one->index;
+    devices.push_back(std::move(device));
+  }
+  return places;
+}
+
 namespace {
 
 // As the vendor's own default: shorter ones are said to load the device.

@@ -10,16 +10,41 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "daemon/base/io_loop.h"
-#include "daemon/devices/device_health.h"
-#include "daemon/devices/neuron/neuron_changes.h"
+#include "daemon/devices/device_book.h"
+#include "daemon/devices/device_facts.h"
 #include "daemon/devices/neuron/neuron_device.h"
 #include "daemon/devices/neuron/neuron_link.h"
 #include "storage/base/status.h"
 
 namespace kprof {
+
+// What has befallen a Neuron device between two moments, as sentences for people. Pure; any thread.
+struct NeuronChange {
+  enum class Kind { kProcesses, kMemoryError, kExecutionErrors, kUnhealthy };
+  Kind kind = Kind::kProcesses;
+  std::string text;
+  uint64_t value = 0;  // of what is counted, how many there are now
+  bool operator==(const NeuronChange&) const = default;
+};
+
+// Counts that have grown, processes that came or went, components that the driver calls unhealthy or well again. What
+// is not told at one of both moments, or begins at 0 again, is no change.
+std::vector<NeuronChange> ChangesOf(const NeuronDevice& before, const NeuronDevice& now);
+
+// Which of the devices that are leased is which Neuron device that was found. Pure; any thread.
+
+// "Trainium2"; what it is where that is not known.
+std::string NeuronDeviceName(const NeuronDevice& device);
+
+// The indexes of Neuron devices by ids of `devices`. Where none of those is a Neuron device, each that was found is
+// added: as "neuron3", which is what the kernel calls it, and no other vendor's. Else those alone are leased, and one
+// is the device that has its first core.
+std::map<std::string, int> PlaceNeuronDevices(const std::vector<const NeuronDevice*>& found,
+                                              std::vector<Device>& devices);
 
 class NeuronDevices {
  public:

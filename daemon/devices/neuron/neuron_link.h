@@ -13,8 +13,8 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/devices/neuron/neuron_protocol.h"
-#include "daemon/process/worker/own_children.h"
 #include "daemon/process/worker/worker_channel.h"
+#include "daemon/process/worker/worker_process.h"
 #include "storage/base/status.h"
 
 namespace kprof {

@@ -1,5 +1,5 @@
 // What `neuron-monitor` says in one line, as values: of each process that uses the cores, and of the node. Pure; knows
-// of no process: that is neuron_monitor_child.h.
+// of no process: that is neuron_tools.h.
 //
 // A group that was not asked for, or has an error in place of values, is not there; so is each value of another kind
 // than documented. Keys that it does not know are left out of account. Cores are logical ones, as neuron-ls has them.

@@ -22,8 +22,8 @@ constexpr int kListDeadlineMs = 4000;
 constexpr int kWriteWaitMs = 10'000;  // for a kprofd that has no time to read
 // Of the time that is measured in, reading the driver's files takes one part in so many.
 constexpr int64_t kTreeShare = 200;
-constexpr int64_t kFirstPauseNs = kNanosPerSecond;
-constexpr int64_t kLongestPauseNs = 30 * kNanosPerSecond;
+constexpr int64_t kFirstMonitorPauseNs = kNanosPerSecond;
+constexpr int64_t kLongestMonitorPauseNs = 30 * kNanosPerSecond;
 // Within the time in which kprofd hears something of a worker that is well (worker_channel.h).
 constexpr int64_t kSilentPeriods = 3;
 constexpr int64_t kLeastSilenceNs = 15 * kNanosPerSecond;
@@ -158,7 +158,8 @@ void NeuronWorker::LoseMonitor(const Status& why) {
   monitor_.reset();
   report_.reset();
   monitor_trouble_ = why;
-  monitor_due_ns_ = clock_.mono_ns() + std::min(kFirstPauseNs << std::min(monitor_failures_++, 10), kLongestPauseNs);
+  monitor_due_ns_ =
+      clock_.mono_ns() + std::min(kFirstMonitorPauseNs << std::min(monitor_failures_++, 10), kLongestMonitorPauseNs);
   if (clock_.mono_ns() >= tree_due_ns_) ReadTree();
   TellAll(0);
 }

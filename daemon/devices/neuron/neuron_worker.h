@@ -8,13 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "daemon/devices/neuron/neuron_monitor_child.h"
 #include "daemon/devices/neuron/neuron_protocol.h"
 #include "daemon/devices/neuron/neuron_tools.h"
 #include "daemon/process/worker/call_page.h"
-#include "daemon/process/worker/own_children.h"
+#include "daemon/process/worker/worker_process.h"
 #include "storage/base/clock.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 

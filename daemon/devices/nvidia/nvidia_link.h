@@ -13,7 +13,7 @@
 #include <string>
 
 #include "daemon/base/io_loop.h"
-#include "daemon/devices/device_health.h"
+#include "daemon/devices/device_facts.h"
 #include "daemon/devices/nvidia/nvidia_protocol.h"
 #include "daemon/process/worker/worker_channel.h"
 #include "storage/base/status.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "daemon/devices/nvidia/clock_reasons.h"
+#include "daemon/devices/nvidia/nvidia_facts.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {

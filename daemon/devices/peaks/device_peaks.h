@@ -2,10 +2,13 @@
 // what is known of which device is peak_table.h, which numbers make no sense peak_checks.h.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "storage/base/status.h"
 
 namespace kprof {
 
@@ -67,5 +70,47 @@ struct DevicePeaks {
 
 // A number as it stands in sources and messages: "989", "7672.32".
 std::string PeakNumberText(double value);
+
+// What a run reached on a device, beside what the device can do at most: a measured ceiling. A copy that streams
+// through memory reaches about 0.92 of the bandwidth, a large matrix product about 0.78 of the rate. A pure function.
+struct MeasuredCeiling {
+  std::string quantity;    // memory_bandwidth or dense_rate
+  std::string dtype;       // of a dense_rate
+  std::string accumulate;  // of a dense_rate: as in Peak
+  double value = 0;
+  std::string unit;
+  std::string run_id;
+  int64_t unix_ns = 0;
+  std::string clocks;  // by which policy they were held; empty: nobody knows
+  std::string doubts;  // the codes of what speaks against the run; empty: nothing does
+};
+
+// Above this share of the peak a measurement is wrong, or the peak is: clocks above the ones that the peak is of give a
+// few percent.
+inline constexpr double kMostOfPeak = 1.05;
+
+// `device` with the ceiling, which is less sure where its run is not to be trusted, beside the numbers that it has;
+// none of them changes. Of several of the same quantity FindMeasured gives the last. Fails with kBadInput for another
+// quantity, for a number that no device has (peak_checks.h), and for one above kMostOfPeak of the device's peak. Where
+// that is not known the ceiling is taken, and its note says so.
+Result<DevicePeaks> WithMeasuredCeiling(DevicePeaks device, const MeasuredCeiling& ceiling);
+
+// What the driver says of a device at hand, put together with what the table says of its kind. A pure function.
+
+// Absent: the driver does not tell.
+struct DriverFacts {
+  std::optional<std::string> compute_capability;  // "9.0"
+  std::optional<uint32_t> core_count;             // of what the device's core_kind names: SMs
+  std::optional<uint64_t> memory_bytes;
+  std::optional<uint64_t> l2_bytes;
+  std::optional<uint32_t> memory_bus_bits;
+  std::optional<uint32_t> max_memory_mhz;  // as NVML says it: two transfers a cycle
+};
+
+// Of cores, memory and L2 the driver's number takes the table's place, whose value becomes its note. Bus width and
+// clock make a bandwidth, memory_bandwidth_driver, which stands beside the table's; where the table has none it is
+// memory_bandwidth. A number of the driver's that no device has (peak_checks.h) counts as not told.
+// Fails with kNotFound where the compute capabilities differ: then the name has led to the peaks of another device.
+Result<DevicePeaks> WithDriverFacts(DevicePeaks device, const DriverFacts& facts);
 
 }  // namespace kprof

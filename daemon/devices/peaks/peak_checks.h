@@ -1,5 +1,5 @@
 // Numbers that no device has: a slip by 1000, a sparse rate among the dense ones, a unit that is another quantity's.
-// Pure functions. What is asked of a file's form is peak_lines.h.
+// Pure functions. What is asked of a file's form is peak_table.h.
 #pragma once
 
 #include <cstddef>

@@ -4,10 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/ingest/assemble/batch_text.h"
+#include "daemon/ingest/assemble/batch_sink.h"
 #include "daemon/ingest/text/environment_text.h"
 #include "daemon/ingest/text/json_text.h"
-#include "storage/trace/format/arg_decimal.h"
+#include "storage/trace/format/event_args.h"
 
 namespace kprof {
 namespace {

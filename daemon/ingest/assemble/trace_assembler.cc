@@ -6,13 +6,28 @@
 #include <mutex>
 #include <utility>
 
-#include "daemon/ingest/assemble/batch_text.h"
-#include "daemon/ingest/source/reading_limits.h"
+#include "daemon/ingest/assemble/batch_sink.h"
+#include "daemon/ingest/source/source_formats.h"
 #include "daemon/ingest/text/json_text.h"
 #include "storage/trace/format/event_time.h"
-#include "storage/trace/format/flow_id.h"
+#include "storage/trace/format/flow_rules.h"
 
 namespace kprof {
+
+std::vector<std::string> DepthWarnings(const MadeDepths& made) {
+  std::vector<std::string> warnings;
+  if (made.crowded > 0) {
+    warnings.push_back(std::to_string(made.crowded) +
+                       " slices are in more others than are kept open at once: what is in them is drawn beside them");
+  }
+  if (made.without > 0) {
+    warnings.push_back(
+        std::to_string(made.without) +
+        " slices have no depth, and are drawn in no overview: their track has too many in no order of time");
+  }
+  return warnings;
+}
+
 namespace {
 
 constexpr EventColumn kStringColumns[] = {EventColumn::kName, EventColumn::kCategory};

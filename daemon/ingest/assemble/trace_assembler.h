@@ -23,6 +23,7 @@
 #include "storage/base/status.h"
 #include "storage/trace/format/part_schema.h"
 #include "storage/trace/levels/detail_levels.h"
+#include "storage/trace/levels/slice_pass.h"
 #include "storage/trace/levels/slice_totals.h"
 #include "storage/trace/write/part_sink.h"
 #include "storage/trace/write/segment_maker.h"
@@ -31,6 +32,12 @@
 #include "storage/trace/write/trace_batch.h"
 
 namespace kprof {
+
+// What is said of slices whose depths are not what they should be, for people: whether the reader of their source
+// nested them, or who writes the part.
+
+// A sentence for each kind that there is.
+std::vector<std::string> DepthWarnings(const MadeDepths& made);
 
 struct AssemblerLimits {
   size_t rows_at_once = 262'144;            // of a kind, that are sorted together

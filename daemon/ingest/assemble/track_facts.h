@@ -12,9 +12,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "storage/trace/format/arg_shape.h"
-#include "storage/trace/format/track_row.h"
-#include "storage/trace/write/event_rows.h"
+#include "storage/trace/format/event_args.h"
+#include "storage/trace/format/trace_model.h"
+#include "storage/trace/write/segment_maker.h"
 #include "storage/trace/write/string_table.h"
 #include "storage/trace/write/trace_batch.h"
 

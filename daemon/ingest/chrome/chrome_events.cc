@@ -4,18 +4,113 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
-#include "daemon/ingest/chrome/event_id.h"
+#include "daemon/ingest/chrome/chrome_batch.h"
+#include "daemon/ingest/chrome/chrome_plan.h"
 #include "daemon/ingest/text/environment_text.h"
-#include "daemon/ingest/text/json_number.h"
-#include "storage/trace/format/arg_decimal.h"
+#include "daemon/ingest/text/json_scan.h"
+#include "daemon/ingest/text/json_text.h"
+#include "storage/trace/format/event_args.h"
 #include "storage/trace/format/event_time.h"
+#include "storage/trace/format/flow_rules.h"
 #include "storage/trace/read/metric_table.h"
 
 namespace kprof {
+namespace {
+
+// What tells things that begin and end apart, and flows: an event's id, which may hold for one process or for all, and
+// may have a scope (docs/trace_format.md).
+//
+// One thread.
+
+// By the numbers of its texts.
+struct EventId {
+  uint32_t pid = 0;  // none where the id holds for all processes
+  uint32_t scope = 0;
+  uint32_t id = 0;
+  std::string_view text;
+  bool is_local = false;  // said to hold for its process alone
+};
+
+// Of an event with that plan and those values, of that process.
+EventId EventIdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid, EventTexts& texts);
+// As a column has it (flow_rules.h). Arrows cross processes: their ids are those of the whole trace, but where they say
+// that they are not.
+int64_t FlowIdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid, EventTexts& texts);
+
+EventId EventIdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid, EventTexts& texts) {
+  EventId of{.pid = pid};
+  if (plan.id != ChromePlan::kNone) {
+    of.text = values[plan.id].text();
+    of.id = texts.Text(of.text, plan.lasts[plan.id]);
+  }
+  if (plan.scope != ChromePlan::kNone) of.scope = texts.Text(values[plan.scope].text());
+  if (plan.id2 == ChromePlan::kNone) return of;
+  const std::string_view id2 = values[plan.id2].text();
+  ForEachMember(id2.data(), id2.data() + id2.size(), [&](std::string_view key, std::string_view value) {
+    const bool is_global = key == "global";
+    if ((!is_global && key != "local") || value.empty() || (value[0] != '"' && !BeginsNumber(value[0]))) return true;
+    of.text = value[0] == '"' ? value.substr(1, value.size() - 2) : value;
+    of.id = texts.Text(of.text);
+    of.pid = is_global ? 0 : pid;
+    of.is_local = !is_global;
+    return false;
+  });
+  return of;
+}
+
+int64_t FlowIdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid, EventTexts& texts) {
+  if (plan.scope == ChromePlan::kNone && plan.id2 == ChromePlan::kNone) {
+    if (plan.id == ChromePlan::kNone) return 0;
+    const std::string_view text = values[plan.id].text();
+    const std::optional<int64_t> numbered = NumberedFlowId(text);
+    return numbered ? *numbered : int64_t{texts.Text(text, plan.lasts[plan.id])};
+  }
+  const EventId id = EventIdOf(plan, values, pid, texts);
+  if (id.scope == 0 && !id.is_local) return NumberedFlowId(id.text).value_or(id.id);
+  std::string text;
+  if (id.scope != 0) text += std::string(values[plan.scope].text()) + ' ';
+  if (id.is_local && plan.pid != ChromePlan::kNone) text += std::string(values[plan.pid].text()) + ' ';
+  return texts.Text(text += id.text);
+}
+
+}  // namespace
+
+void CounterRows::Add(int64_t time_ns, uint32_t track, const CounterSample& sample, std::string_view text) {
+  EventRows& rows = batch_.of(EventKind::kCounter);
+  rows.of(EventColumn::kTime).push_back(time_ns);
+  rows.of(EventColumn::kTrack).push_back(track);
+  rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(sample.value));
+  rows.of(EventColumn::kShape).push_back(kNoArgs);
+  if (sample.written) AddText(sample, text, rows);
+}
+
+// Of the last sample.
+void CounterRows::AddText(const CounterSample& sample, std::string_view text, EventRows& rows) {
+  int64_t column = sample.column;
+  if (IsStringNumber(*sample.written)) {
+    const uint32_t strings = texts_.size();
+    if (text.size() > text_bytes_) {
+      ++rounded_;
+      return;
+    }
+    column = texts_.Text(text);
+    if (column >= strings) text_bytes_ -= text.size();
+  }
+  uint32_t& shape = shapes_[static_cast<size_t>(*sample.written)];
+  if (shape == kNoArgs) shape = batch_.Shape({{texts_.Text(kSampleKey), *sample.written, false}});
+  rows.of(EventColumn::kShape).back() = shape;
+  if (rows.args.size() <= shape) rows.args.resize(shape + 1);
+  rows.args[shape].resize(1);
+  rows.args[shape][0].push_back(column);
+}
+
 namespace {
 
 constexpr int64_t kMostSourceNs = kMostTimeNs / 2;  // so that what is counted from another one is a time

@@ -1,11 +1,98 @@
 #include "daemon/ingest/chrome/chrome_piece.h"
 
 #include <algorithm>
+#include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "daemon/ingest/text/json_scan.h"
+#include "daemon/ingest/text/json_text.h"
 
 namespace kprof {
+namespace {
+
+constexpr int kMostNesting = 128;  // else one that begins in another is looked through as often
+
+bool HasPhase(const char* at, const char* end) {
+  bool has_phase = false;
+  const auto see = [&](std::string_view key, std::string_view) {
+    has_phase = key == "ph";
+    return !has_phase;
+  };
+  ForEachMember(at, end, see, kMostNesting);
+  return has_phase;
+}
+
+bool FollowsEvent(const char* at, const char* begin) {
+  while (at > begin && (at[-1] == ' ' || at[-1] == '\n' || at[-1] == '\r' || at[-1] == '\t')) --at;
+  return at > begin && (at[-1] == ',' || at[-1] == '[');
+}
+
+}  // namespace
+
+const char* FindEventStart(const char* begin, const char* at, const char* limit, const char* end) {
+  while (at < limit) {
+    at = static_cast<const char*>(std::memchr(at, '{', static_cast<size_t>(limit - at)));
+    if (at == nullptr) return nullptr;
+    const char* inside = SkipSpace(at + 1);
+    if (inside < end && *inside == '"' && FollowsEvent(at, at - std::min(at - begin, kBeforeEventBytes)) &&
+        HasPhase(at, at + std::min(end - at, kEventStartBytes))) {
+      return at;
+    }
+    ++at;
+  }
+  return nullptr;
+}
+
+std::string SkippedPlace::Sentence() const {
+  const std::string at = "byte " + std::to_string(begin_bytes);
+  switch (why) {
+    case Why::kTooLarge:
+      return "the event at " + at + " is larger than one may be";
+    case Why::kTooManyMembers:
+      return "the event at " + at + " has more members than one may have";
+    default:
+      return "what stands at " + at + " is no event";
+  }
+}
+
+void AddSkippedPlace(std::vector<SkippedPlace>& places, const SkippedPlace& place) {
+  if (!places.empty() && places.back().events_before == place.events_before) {
+    places.back().end_bytes = place.end_bytes;
+    places.back().stretches += place.stretches;
+  } else {
+    places.push_back(place);
+  }
+}
+
+void SkippedText::Add(const SkippedPlace& place) {
+  if (last_ && last_->events_before == place.events_before) {
+    last_->stretches += place.stretches;
+    return GoOnTo(place.end_bytes);
+  }
+  if (last_ && told_.size() < kMostTold) {
+    told_.push_back(*last_);
+  } else if (last_) {
+    ++others_;
+    others_bytes_ += last_->end_bytes - last_->begin_bytes;
+  }
+  last_ = place;
+}
+
+void SkippedText::Warn(BatchSink& sink, bool with_last) const {
+  auto tell = [&](const SkippedPlace& place) {
+    sink.Warn("bytes " + std::to_string(place.begin_bytes) + " to " + std::to_string(place.end_bytes) + " are skipped" +
+              (place.stretches > 1 ? ", in " + std::to_string(place.stretches) + " stretches" : "") + ": " +
+              place.Sentence());
+  };
+  for (const SkippedPlace& place : told_) tell(place);
+  if (with_last && last_) tell(*last_);
+  if (others_ > 0) {
+    sink.Warn("in " + std::to_string(others_) + " more places " + std::to_string(others_bytes_) +
+              " bytes are skipped for such reasons");
+  }
+}
+
 namespace {
 
 constexpr int64_t kTailBytes = kEventStartBytes;  // of the last event, which ends behind the piece

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "daemon/ingest/text/json_text.h"
-#include "daemon/ingest/text/kept_environment.h"
 #include "daemon/ingest/text/private_names.h"
 
 namespace kprof {

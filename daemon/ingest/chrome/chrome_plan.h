@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/ingest/chrome/chrome_batch.h"
 #include "daemon/ingest/chrome/event_layouts.h"
-#include "daemon/ingest/chrome/event_texts.h"
-#include "storage/trace/format/arg_shape.h"
+#include "storage/trace/format/event_args.h"
 #include "storage/trace/format/trace_model.h"
 
 namespace kprof {

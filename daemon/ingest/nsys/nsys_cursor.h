@@ -10,17 +10,103 @@
 // One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "daemon/ingest/assemble/counter_sample.h"
-#include "daemon/ingest/nsys/nsys_source.h"
+#include "daemon/ingest/assemble/batch_builder.h"
+#include "daemon/ingest/assemble/batch_sink.h"
+#include "daemon/ingest/nsys/nsys_database.h"
+#include "daemon/ingest/nsys/nsys_strings.h"
+#include "daemon/ingest/nsys/nsys_tracks.h"
 
 namespace kprof {
+
+// The call chains of an Nsight Systems export: of a number, the functions from the innermost outwards, as a JSON list
+// of "function (module)".
+//
+// One thread.
+class NsysCallchains {
+ public:
+  // `table` is one of ..._CALLCHAINS; the others are borrowed.
+  NsysCallchains(NsysDatabase& database, const std::string& table, NsysStrings& strings);
+
+  struct Chain {
+    std::string json;
+    int64_t innermost = 0;  // the function's number in StringIds
+  };
+  // Nothing where there is no such chain.
+  std::optional<Chain> Find(int64_t id);
+  // How many could not be read as the file is damaged.
+  int64_t failed() const { return failed_; }
+
+ private:
+  struct Frame {
+    int64_t depth = 0;
+    int64_t symbol = 0;
+    int64_t module = 0;
+    bool operator<(const Frame& other) const { return depth < other.depth; }
+  };
+  std::vector<Frame> Frames(int64_t id);
+  const std::string& FrameJson(const Frame& frame);
+
+  NsysStrings& strings_;
+  NsysIdLookup lookup_;
+  std::map<std::pair<int64_t, int64_t>, std::string> frames_;  // by symbol and module
+  int64_t failed_ = 0;
+};
+
+// What the readers of the tables of one Nsight Systems export share: the file, its strings, and where events go.
+//
+// One thread.
+struct NsysSource {
+  // Both are borrowed. `size_bytes` is the file's.
+  NsysSource(NsysDatabase& file, BatchSink& sink, int64_t file_bytes)
+      : database(file),
+        batch(sink),
+        strings(file, batch),
+        enums(file),
+        processes(file, strings),
+        tracks(file, batch, processes),
+        size_bytes(file_bytes) {}
+  NsysSource(const NsysSource&) = delete;
+  NsysSource& operator=(const NsysSource&) = delete;
+
+  // Of one of the ..._CALLCHAINS tables.
+  NsysCallchains& CallchainsOf(const std::string& table) {
+    std::unique_ptr<NsysCallchains>& chains = callchains[table];
+    if (chains == nullptr) chains = std::make_unique<NsysCallchains>(database, table, strings);
+    return *chains;
+  }
+
+  // To be called now and then: how much of the file is done, going by rows.
+  Status TellProgress() {
+    const double share =
+        std::min(1.0, static_cast<double>(rows_done) / static_cast<double>(std::max<int64_t>(rows, 1)));
+    // Some tables are gone through twice.
+    bytes_done = std::max(bytes_done, static_cast<int64_t>(share * static_cast<double>(size_bytes)));
+    return batch.sink().Progress(bytes_done, batch.events());
+  }
+
+  NsysDatabase& database;
+  BatchBuilder batch;
+  NsysStrings strings;
+  NsysEnums enums;
+  NsysProcesses processes;
+  NsysTracks tracks;
+  std::map<std::string, std::unique_ptr<NsysCallchains>> callchains;
+  const int64_t size_bytes;
+  int64_t rows = 0;  // of all tables that will be read, about
+  int64_t rows_done = 0;
+  int64_t bytes_done = 0;  // as was told
+};
 
 class NsysCursor {
  public:

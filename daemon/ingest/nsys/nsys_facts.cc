@@ -9,11 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/ingest/nsys/nsys_column_targets.h"
+#include "daemon/ingest/nsys/nsys_database.h"
 #include "daemon/ingest/text/environment_text.h"
 #include "daemon/ingest/text/json_text.h"
-#include "daemon/ingest/text/kept_environment.h"
-#include "daemon/ingest/text/personal_names.h"
+#include "daemon/ingest/text/private_names.h"
 
 namespace kprof {
 namespace {

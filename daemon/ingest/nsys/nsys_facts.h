@@ -3,7 +3,7 @@
 // tables only what is on a list here is read.
 #pragma once
 
-#include "daemon/ingest/nsys/nsys_source.h"
+#include "daemon/ingest/nsys/nsys_cursor.h"
 
 namespace kprof {
 

@@ -3,9 +3,15 @@
 // traced as a whole, which Kineto does not know. Recorded CUDA events are instants there.
 #pragma once
 
-#include "daemon/ingest/nsys/nsys_source.h"
+#include "daemon/ingest/nsys/nsys_cursor.h"
 
 namespace kprof {
+
+// What was sampled of GPUs, of an Nsight Systems export: GPU_METRICS as counters, named by TARGET_INFO_GPU_METRICS; and
+// GENERIC_EVENTS, whose data is JSON that their sources define, as instants with that as an argument, and what is a
+// number in it as counters.
+Status ReadNsysGpuMetrics(NsysSource& source, const NsysTable& table);
+Status ReadNsysGenericEvents(NsysSource& source, const NsysTable& table);
 
 Status ReadNsysKernels(NsysSource& source, const NsysTable& table);
 Status ReadNsysMemcpys(NsysSource& source, const NsysTable& table);

@@ -3,7 +3,7 @@
 // marks are instants; what names domains, categories, threads and devices is metadata.
 #pragma once
 
-#include "daemon/ingest/nsys/nsys_source.h"
+#include "daemon/ingest/nsys/nsys_cursor.h"
 
 namespace kprof {
 

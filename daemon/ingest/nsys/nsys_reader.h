@@ -1,7 +1,7 @@
 // Reads an Nsight Systems SQLite export: what becomes of which table is in docs/trace_format.md. Tables and columns are
 // found by their names, and those that a version of the tool does not write are just not there.
 //
-// Strings of its batches are as batch_text.h says, times ns from the start of the capture. What no one may see (the
+// Strings of its batches are as batch_sink.h says, times ns from the start of the capture. What no one may see (the
 // environment, outputs, other processes) is not read, or dropped here. One thread; blocks. Memory is bounded by a
 // batch, SQLite's 4 MiB of pages, and the different strings that events refer to.
 #pragma once

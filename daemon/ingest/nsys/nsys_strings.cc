@@ -1,8 +1,63 @@
 #include "daemon/ingest/nsys/nsys_strings.h"
 
-#include "daemon/ingest/nsys/nsys_column_targets.h"
+#include <algorithm>
+#include <limits>
+
+#include "daemon/ingest/nsys/nsys_database.h"
 
 namespace kprof {
+namespace {
+
+constexpr size_t kMostRows = 4 << 20;
+
+}  // namespace
+
+NsysIdLookup::NsysIdLookup(NsysDatabase& database, std::string table, std::vector<std::string> columns)
+    : database_(database), table_(database.Find(table)) {
+  if (table_ == nullptr || !table_->Has("id")) return;
+  std::string sql = "SELECT ";
+  for (size_t i = 0; i < columns.size(); ++i) {
+    sql += i == 0 ? "" : ", ";
+    sql += table_->Has(columns[i]) ? QuotedName(columns[i]) : "NULL";
+  }
+  by_row_id_ = table_->first_key != "id";
+  sql += " FROM " + QuotedName(table) + " WHERE " + (by_row_id_ ? "rowid" : "\"id\"") + " = ?1";
+  query_.emplace(database.Query(sql));
+}
+
+bool NsysIdLookup::Has(const std::string& column) const {
+  return table_ != nullptr && table_->Has(column);
+}
+
+bool NsysIdLookup::Find(int64_t id, const std::function<bool(const NsysQuery&)>& take) {
+  if (!query_) return true;
+  bool wants_more = true;
+  if (!by_row_id_) return Run(id, take, &wants_more);
+  if (!has_index_) MakeIndex();
+  auto row = std::lower_bound(rows_.begin(), rows_.end(), std::pair(id, std::numeric_limits<int64_t>::min()));
+  bool good = true;
+  for (; row != rows_.end() && row->first == id && good && wants_more; ++row)
+    good = Run(row->second, take, &wants_more);
+  return good;
+}
+
+bool NsysIdLookup::Run(int64_t argument, const std::function<bool(const NsysQuery&)>& take, bool* wants_more) {
+  query_->Restart(argument);
+  while (*wants_more && query_->Next()) *wants_more = take(*query_);
+  const bool good = query_->result() == SQLITE_ROW || query_->result() == SQLITE_DONE;
+  query_->Stop();
+  return good;
+}
+
+void NsysIdLookup::MakeIndex() {
+  has_index_ = true;
+  NsysQuery scan = database_.Query("SELECT \"id\", rowid FROM " + QuotedName(table_->name) + " NOT INDEXED");
+  while (rows_.size() < kMostRows && static_cast<int64_t>(rows_.size()) < database_.most_rows() && scan.Next()) {
+    rows_.emplace_back(scan.Integer(0), scan.Integer(1));
+  }
+  std::sort(rows_.begin(), rows_.end());
+}
+
 namespace {
 
 constexpr size_t kMostCachedStrings = 1 << 20;

@@ -9,12 +9,72 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "daemon/ingest/assemble/batch_builder.h"
 #include "daemon/ingest/nsys/nsys_database.h"
-#include "daemon/ingest/nsys/nsys_processes.h"
+#include "daemon/ingest/nsys/nsys_strings.h"
 
 namespace kprof {
+
+// The processes and threads of an Nsight Systems export, by their global numbers (hardware << 56 | vm << 48 | pid << 24
+// | tid), and what they are called. An export lists every process of its host; only of those that were profiled does a
+// name get out of here.
+//
+// One thread.
+constexpr int64_t PidOf(int64_t global) {
+  return global >> 24 & 0xffffff;
+}
+constexpr int64_t TidOf(int64_t global) {
+  return global & 0xffffff;
+}
+
+class NsysProcesses {
+ public:
+  // Reads PROCESSES, ThreadNames and the names that NVTX gave to threads. All are borrowed.
+  NsysProcesses(NsysDatabase& database, NsysStrings& strings);
+
+  // From now on its names may be told: there are events that only a profiled process makes.
+  void MarkProfiled(int64_t global) {
+    if (ProcessOf(global) == last_profiled_) return;
+    last_profiled_ = ProcessOf(global);
+    profiled_.insert(last_profiled_);
+  }
+
+  // Nothing where the process was not profiled, or has none.
+  std::optional<std::string> ProcessName(int64_t global) const;
+  std::optional<std::string> ThreadName(int64_t global_tid);
+
+  // A text for its pid that no other process of the file has: the number, for those of a second virtual machine with
+  // that one's before it.
+  std::string PidText(int64_t global) const;
+
+  // A number for what belongs together in one process, which is unique in the file: in each process of it, and in any
+  // order, the same ones come again. Nothing where it is none that CUDA gives.
+  std::optional<int64_t> Correlation(int64_t global, int64_t correlation_id);
+
+  // The pid's process, where only that is known.
+  int64_t GlobalOfPid(int64_t pid) const;
+
+ private:
+  static int64_t ProcessOf(int64_t global) { return global >> 24; }
+  void ReadProcesses();
+  void ReadThreadNames();
+  void ReadNvtxNames();
+  bool IsProfiled(int64_t global) const { return all_profiled_ || profiled_.contains(ProcessOf(global)); }
+
+  NsysDatabase& database_;
+  NsysStrings& strings_;
+  bool all_profiled_ = false;                               // the tool looked at nothing but what it had started
+  int64_t machine_ = 0;                                     // hardware and vm of most
+  std::unordered_map<int64_t, std::string> process_names_;  // by what ProcessOf says
+  std::unordered_map<int64_t, int64_t> thread_names_;       // by global tid: a number of StringIds
+  std::unordered_map<int64_t, std::string> nvtx_names_;     // the same, by the program itself
+  std::unordered_set<int64_t> profiled_;
+  int64_t last_profiled_ = -1;
+  std::unordered_map<int64_t, int64_t> numbers_;  // of processes, from 0
+};
 
 class NsysTracks {
  public:

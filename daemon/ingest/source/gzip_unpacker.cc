@@ -4,7 +4,7 @@
 #include <climits>
 #include <string_view>
 
-#include "daemon/ingest/source/unpacker.h"
+#include "daemon/ingest/source/text_source.h"
 
 namespace kprof {
 namespace {

@@ -1,11 +1,51 @@
 #include "daemon/ingest/source/source_formats.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "daemon/ingest/chrome/chrome_reader.h"
 #include "daemon/ingest/nsys/nsys_reader.h"
+#include "daemon/ingest/source/text_source.h"
 
 namespace kprof {
+namespace {
+
+constexpr int64_t kForAnything = int64_t{192} << 20;  // of address space, for the rows that are under way
+constexpr double kLeast = 1.0 / 64;
+
+}  // namespace
+
+ReadingLimits ReadingLimitsFor(int64_t memory_bytes) {
+  const double share = std::clamp(
+      static_cast<double>(memory_bytes - kForAnything) / static_cast<double>(kMemoryForAllLimits - kForAnything),
+      kLeast, 1.0);
+  const auto part_of = [share](auto most) { return static_cast<decltype(most)>(share * static_cast<double>(most)); };
+  const ReadingLimits all;
+  return {part_of(all.text_bytes), part_of(all.tracks), part_of(all.shapes), part_of(all.event_bytes)};
+}
+
+SourceKind KindOf(std::span<const char> first) {
+  if (LooksLikeGzip(first) || LooksLikeZstd(first)) return SourceKind::kPackedText;
+  const SourceFormat* format = SniffSourceFormat(first);
+  if (format == nullptr) return SourceKind::kUnknown;
+  return format->is_text ? SourceKind::kText : SourceKind::kDatabase;
+}
+
+Status NoKnownFormat(std::span<const char> first) {
+  constexpr const char* kWhat = "find out what it is";
+  if (first.empty()) return Fail(ErrorCode::kNotFound, kWhat, "it is empty: nothing is packed in it", kEmptyRemedy);
+  if (std::string_view(first.data(), first.size()).find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return Fail(
+        ErrorCode::kNotFound, kWhat,
+        first.size() < kSniffBytes ? "it is empty: it has white space alone" : "it begins with nothing but white space",
+        kEmptyRemedy);
+  }
+  return Fail(ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
+              "give a Chrome or Kineto trace (JSON, also as .gz or .zst) or an SQLite export of Nsight Systems; "
+              "archives (.tar, .zip, .xz) are unpacked first");
+}
+
 namespace {
 
 constexpr int64_t kShareOfSamples = 24;  // of all texts, those of counters, for each of a few readers

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/ingest/source/unpacker.h"
+#include "daemon/ingest/source/text_source.h"
 
 namespace kprof {
 namespace {

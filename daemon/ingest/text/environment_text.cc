@@ -6,11 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/ingest/text/environment_settings.h"
 #include "daemon/ingest/text/json_scan.h"
 #include "daemon/ingest/text/json_text.h"
-#include "daemon/ingest/text/kept_environment.h"
 #include "daemon/ingest/text/printed_text.h"
+#include "daemon/ingest/text/private_names.h"
 
 namespace kprof {
 namespace {

@@ -5,7 +5,7 @@
 // texts in it. A number stays, and so does a word: "env": "CartPole-v1" is where something is trained. Where it names
 // variables (environ, env_vars) each text goes. So does the value of a pair {"name": "env", "value": ...}, and of any
 // list the members that are settings with names in upper case, where it has several. A text that sets variables
-// (environment_settings.h) goes as a whole, wherever it stands: it is empty then.
+// (printed_text.h) goes as a whole, wherever it stands: it is empty then.
 //
 // Pure; any thread. Takes JSON, what Python prints (single quotes, tuples), and what is cut off; costs about as much as
 // reading it once.
@@ -19,7 +19,7 @@
 
 namespace kprof {
 
-// Of variables those on the list of kept_environment.h: an import has them, an export has none.
+// Of variables those on the list of private_names.h: an import has them, an export has none.
 enum class EnvironmentKept : uint8_t { kListed, kNone };
 
 // False: nothing in this list or object is of one. Costs next to nothing; for what comes by the million.

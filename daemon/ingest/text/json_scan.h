@@ -1,5 +1,5 @@
 // Steps over JSON text without making anything of it: where a string, a number, an object ends. What is asked for is
-// found as it is in the text; what it means is json_number.h and json_text.h.
+// found as it is in the text; what it means is json_text.h and json_text.h.
 //
 // More lenient than JSON where tools write what is not JSON: control characters may stand in strings, and are part of
 // them; what C and Python print for numbers that are none (nan, -inf, Infinity) is a word. A step that does not find

@@ -8,9 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
 
 namespace kprof {
+
+// A connection as somebody is shown it who must see for himself whose it is: a copy, and what tells it from others.
+struct CallerConnection {
+  uint64_t id = 0;  // later ones have greater ones
+  UniqueFd copy;    // not valid: there is none
+};
 
 // Who asked, as their connection says.
 struct Asker {
@@ -23,7 +30,7 @@ struct Asker {
 class CallerGrants {
  public:
   virtual ~CallerGrants() = default;
-  // The run may be started as who asked, once, if its request has this digest (launch_digest.h). Durable when it is
+  // The run may be started as who asked, once, if its request has this digest (launch_request.h). Durable when it is
   // done. kNotPermitted: not for this caller; kSpawnFailed: there is nobody who could.
   virtual void Register(const std::string& run_id, const Asker& asker, const std::string& digest,
                         std::function<void(Status)> done) = 0;

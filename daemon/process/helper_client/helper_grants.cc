@@ -1,12 +1,161 @@
 #include "daemon/process/helper_client/helper_grants.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "daemon/base/log.h"
-#include "daemon/process/helper_client/helper_sweep.h"
 
 namespace kprof {
+
+void GrantQueue::Enter(uint32_t account, Register do_register, Done done) {
+  KPROF_ON_IO_LOOP(loop_);
+  const Id id = ++last_id_;
+  Waiting& waiting = accounts_[account].waiting[id];
+  waiting.do_register = std::move(do_register);
+  waiting.done = std::move(done);
+  waiting.limit = loop_.After(kLimitNs, [this, account, id] { OnTooLate(account, id); });
+  TakeTurn(account);
+  BeginNext();
+}
+
+void GrantQueue::TakeTurn(uint32_t account) {
+  Account& user = accounts_.at(account);
+  if (user.has_turn || user.waiting.empty() || user.under_way >= kMostOfAnAccount) return;
+  user.has_turn = true;
+  turns_.push_back(account);
+}
+
+void GrantQueue::BeginNext() {
+  while (under_way_ < kMostUnderWay && !turns_.empty()) {
+    const uint32_t account = turns_.front();
+    turns_.pop_front();
+    Account& user = accounts_.at(account);
+    user.has_turn = false;
+    if (user.waiting.empty()) {  // they were refused meanwhile
+      DropIfIdle(account);
+      continue;
+    }
+    Waiting next = std::move(user.waiting.begin()->second);
+    user.waiting.erase(user.waiting.begin());
+    ++user.under_way;
+    ++under_way_;
+    TakeTurn(account);
+    Begin(account, std::move(next));
+  }
+}
+
+void GrantQueue::Begin(uint32_t account, Waiting next) {
+  next.limit.Cancel();
+  next.do_register([this, account, done = std::move(next.done)](const Status& status) {
+    OnAnswered(account, status);
+    done(status);
+  });
+}
+
+void GrantQueue::OnAnswered(uint32_t account, const Status& status) {
+  Account& user = accounts_.at(account);
+  --user.under_way;
+  --under_way_;
+  const bool is_silence = status.code() == ErrorCode::kNoDaemon || status.code() == ErrorCode::kTimedOut;
+  user.silence = is_silence ? std::optional(status) : std::nullopt;
+  TakeTurn(account);
+  DropIfIdle(account);
+  BeginNext();
+}
+
+void GrantQueue::OnTooLate(uint32_t account, Id id) {
+  Account& user = accounts_.at(account);
+  const Done done = std::move(user.waiting.at(id).done);
+  const Status why = user.silence.value_or(
+      Fail(ErrorCode::kQueueFull, "register it", "too many submissions of your user at a time", "try again"));
+  user.waiting.erase(id);
+  DropIfIdle(account);
+  done(why);
+}
+
+void GrantQueue::DropIfIdle(uint32_t account) {
+  const Account& user = accounts_.at(account);
+  if (user.waiting.empty() && user.under_way == 0 && !user.has_turn) accounts_.erase(account);
+}
+
+namespace {
+
+constexpr int64_t kTryingNs = 120 * kNanosPerSecond;
+constexpr int64_t kFirstPauseNs = 500 * kNanosPerMilli;
+constexpr int64_t kLongestSweepPauseNs = 10 * kNanosPerSecond;
+constexpr int64_t kLongestSlowPauseNs = 600 * kNanosPerSecond;
+
+Status OutcomeOf(const std::string& marker, const Result<HelperMessage>& answer) {
+  const std::string what = "end what run " + marker + " left";
+  if (!answer.ok()) return answer.status().In(what);
+  const auto* swept = std::get_if<HelperSwept>(&*answer);
+  if (swept == nullptr) return Fail(ErrorCode::kInternal, what, "kprofd-helper answered something else");
+  if (swept->left == 0) return OkStatus();
+  return Fail(ErrorCode::kTimedOut, what, std::to_string(swept->left) + " of its processes do not die",
+              "look for processes that hang in the kernel (state D)");
+}
+
+// Kept by its timer, or by the question that is under way.
+class PatientSweep : public std::enable_shared_from_this<PatientSweep> {
+ public:
+  enum class Then { kIsDone, kForgets };
+  PatientSweep(IoLoop& loop, HelperLink& link, std::string marker, Then then, std::function<void(Status)> done)
+      : loop_(loop),
+        link_(link),
+        marker_(std::move(marker)),
+        then_(then),
+        done_(std::move(done)),
+        until_ns_(loop.clock().mono_ns() + kTryingNs) {}
+
+  void Try() {
+    link_.Ask(HelperSweep{marker_}, UniqueFd(),
+              [self = shared_from_this()](const Result<HelperMessage>& answer, UniqueFd) {
+                self->Hear(OutcomeOf(self->marker_, answer));
+              });
+  }
+
+ private:
+  void Hear(const Status& ended) {
+    if (ended.ok()) {
+      if (then_ == Then::kForgets) link_.Forget(marker_);
+      return Tell(ended);
+    }
+    const bool late = loop_.clock().mono_ns() >= until_ns_;
+    LogWarning(late ? "what a run left cannot be ended" : "what a run left is not ended yet",
+               {{"run", marker_}, {"error", ended.ToString()}});
+    if (late) Tell(ended);
+    if (late && then_ == Then::kIsDone) return;
+    again_ = loop_.After(pause_ns_, [self = shared_from_this()] { self->Try(); });
+    pause_ns_ = std::min(2 * pause_ns_, late ? kLongestSlowPauseNs : kLongestSweepPauseNs);
+  }
+
+  void Tell(const Status& ended) {
+    if (const auto done = std::exchange(done_, nullptr)) done(ended);
+  }
+
+  IoLoop& loop_;
+  HelperLink& link_;
+  const std::string marker_;
+  const Then then_;
+  std::function<void(Status)> done_;  // until it was told
+  const int64_t until_ns_;
+  int64_t pause_ns_ = kFirstPauseNs;
+  IoLoop::Timer again_;
+};
+
+}  // namespace
+
+void SweepPatiently(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done) {
+  KPROF_ON_IO_LOOP(loop);
+  std::make_shared<PatientSweep>(loop, link, marker, PatientSweep::Then::kIsDone, std::move(done))->Try();
+}
+
+void SweepAndForget(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done) {
+  KPROF_ON_IO_LOOP(loop);
+  std::make_shared<PatientSweep>(loop, link, marker, PatientSweep::Then::kForgets, std::move(done))->Try();
+}
+
 namespace {
 
 constexpr int64_t kAskAgainNs = 10 * kNanosPerSecond;

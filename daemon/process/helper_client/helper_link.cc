@@ -17,7 +17,7 @@ using boost::system::error_code;
 constexpr size_t kMostRequests = 1000;
 constexpr int64_t kAnswerLimitNs = 10 * kNanosPerSecond;
 constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;         // it gives itself 15 s
-constexpr int64_t kHelperStartLimitNs = 600 * kNanosPerSecond;  // whoever asks gives up before (helper_startup.h)
+constexpr int64_t kHelperStartLimitNs = 600 * kNanosPerSecond;  // whoever asks gives up before (helper_launcher.h)
 constexpr int64_t kConnectAgainNs = 100 * kNanosPerMilli;
 constexpr int64_t kComesBackNs = 2 * kNanosPerSecond;  // when it is restarted
 constexpr size_t kMostToForget = 100'000;

@@ -9,7 +9,7 @@
 // registration 15 s; a Start has 10 minutes, and whoever asks for one waits less), and nothing else. WhereIs, for which
 // somebody waits who has connected, waits for a helper that was there 2 s ago, and for no other. At most 1,000 wait;
 // one more fails at once with kQueueFull, but for Start and Sweep, which are bounded by the runs that have devices. Who
-// asks for what users may ask for without end has them take turns before (registration_line.h,
+// asks for what users may ask for without end has them take turns before (helper_grants.h,
 // container_check_queue.h). `loop` must outlive it; what was not answered when it is destroyed never is.
 #pragma once
 
@@ -25,9 +25,9 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/process/helper_client/helper_protocol.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/packet_socket.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "daemon/launch/launch_digest.h"
+#include "daemon/launch/launch_request.h"
 #include "storage/base/message_coder.h"
 
 namespace kprof {

@@ -47,7 +47,7 @@ struct HelperHello {
 
 struct HelperRegister {
   std::string run_id;
-  std::string digest;  // launch_digest.h
+  std::string digest;  // launch_request.h
   bool operator==(const HelperRegister&) const = default;
 };
 struct HelperStart {

@@ -1,18 +1,193 @@
 #include "daemon/process/launchers/child_supervisor.h"
 
+#include <fcntl.h>
+#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <csignal>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "daemon/base/log.h"
+#include "daemon/launch/process_sweep.h"
+#include "daemon/launch/process_table.h"
+#include "daemon/process/launchers/supervisor_channel.h"
+#include "storage/base/environment.h"
 
 namespace kprof {
+namespace {
+
+// 10 s at most for what hangs in the kernel: 200 ms a kill round.
+constexpr int kSweepRounds = 10;
+constexpr int kKillRounds = 5;
+constexpr int64_t kRetryNs = 100 * kNanosPerMilli;
+constexpr int64_t kLookNs = 5 * kNanosPerSecond;
+
+}  // namespace
+
+void AdoptedProcesses::Sweep(const std::string& marker, uint64_t since_ticks, std::function<void(const Status&)> done) {
+  // Moved on to the loop at the end: nothing of `done` or of this is destroyed on the worker.
+  auto job = [self = shared_from_this(), marker, since_ticks, done]() mutable {
+    auto is_own = [&](const ProcessRow& row) { return self->IsOwn(row, since_ticks); };
+    auto find = [&] {
+      std::vector<pid_t> found = FindMarkedProcesses([&](const std::string& id) { return id == marker; });
+      // A supervisor that hangs in the kernel is waited for, and reaped, by its link.
+      std::erase_if(found, [&](pid_t pid) { return self->own_.Has(pid); });
+      for (pid_t orphan : FindOrphans(::getpid(), is_own)) {
+        if (std::find(found.begin(), found.end(), orphan) == found.end()) found.push_back(orphan);
+      }
+      return found;
+    };
+    int killed = 0;
+    bool some_left = true;
+    for (int round = 0; some_left && round < kSweepRounds; ++round) {
+      const KilledChildren at_sight = KillChildrenAtSight(is_own);
+      killed += static_cast<int>(at_sight.hit.size());
+      killed += KillAll(find, kKillRounds);
+      ReapOrphans(is_own);
+      some_left = !at_sight.none_left || !FindOrphans(::getpid(), is_own).empty();
+    }
+    const size_t left = find().size();
+    LogInfo("swept what kprof-launch left",
+            {{"run", marker}, {"killed", std::to_string(killed)}, {"left", std::to_string(left)}});
+    IoLoop& loop = self->loop_;
+    loop.Post([self = std::move(self), since_ticks, some_left, left, done = std::move(done)] {
+      if (some_left) self->Watch(since_ticks);
+      done(left == 0 ? OkStatus()
+                     : Fail(ErrorCode::kCommandFailed, "end what kprof-launch left",
+                            std::to_string(left) + " of its processes could not be ended"));
+    });
+  };
+  if (pool_.Submit(std::move(job)).ok()) return;
+  // The pool is full. A timer per sweep, kept by its own task.
+  auto timer = std::make_shared<IoLoop::Timer>();
+  *timer = loop_.After(kRetryNs, [self = shared_from_this(), timer, marker, since_ticks, done] {
+    self->Sweep(marker, since_ticks, done);
+  });
+}
+
+void AdoptedProcesses::Watch(uint64_t since_ticks) {
+  since_ticks_ = since_ticks_ == 0 ? since_ticks : std::min(since_ticks_, since_ticks);
+  if (closed_ || looking_ || next_look_.pending()) return;
+  next_look_ = loop_.After(kLookNs, [this] { Look(); });
+}
+
+void AdoptedProcesses::Look() {
+  const uint64_t since_ticks = std::exchange(since_ticks_, 0);
+  looking_ = true;
+  auto job = [self = shared_from_this(), since_ticks]() mutable {
+    auto is_own = [&](const ProcessRow& row) { return self->IsOwn(row, since_ticks); };
+    ReapOrphans(is_own);
+    bool some_left = !FindOrphans(::getpid(), is_own).empty();
+    IoLoop& loop = self->loop_;
+    loop.Post([self = std::move(self), since_ticks, some_left] {
+      self->looking_ = false;
+      if (some_left) {
+        self->Watch(since_ticks);
+      } else if (self->since_ticks_ != 0) {
+        self->Watch(self->since_ticks_);
+      }
+    });
+  };
+  if (pool_.Submit(std::move(job)).ok()) return;
+  looking_ = false;
+  Watch(since_ticks);
+}
+
+void AdoptedProcesses::Close() {
+  closed_ = true;
+  next_look_.Cancel();
+}
+
+namespace {
+
+constexpr int kSupervisorControlFd = 3;
+constexpr int kSupervisorProgramFd = 4;  // the first that kprof-launch closes
+constexpr const char* kProgramFdPath = "/proc/self/fd/4";
+
+std::vector<std::string> OwnEnvironmentWith(const std::vector<std::string>& marks) {
+  std::vector<std::string> environment;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    environment.emplace_back(*variable);
+  }
+  for (const std::string& mark : marks) SetVariable(environment, mark);
+  return environment;
+}
+
+// posix_spawn is a vfork: nothing of this process is copied, and no code of ours runs in the child.
+// Returns errno.
+int SpawnProcess(const SupervisorProgram& program, std::vector<std::string>& environment, int control_fd, pid_t& pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, control_fd, kSupervisorControlFd);
+  posix_spawn_file_actions_adddup2(&actions, program.fd.get(), kSupervisorProgramFd);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kSupervisorProgramFd + 1);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t all;
+  sigfillset(&all);
+  sigset_t none;
+  sigemptyset(&none);
+  // A group of its own: Ctrl-C at the daemon's terminal is not meant for what runs under it.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  std::string name = program.path.substr(program.path.rfind('/') + 1);
+  char* argv[] = {name.data(), nullptr};
+  std::vector<char*> variables;
+  variables.reserve(environment.size() + 1);
+  for (std::string& variable : environment) variables.push_back(variable.data());
+  variables.push_back(nullptr);
+  int error = ::posix_spawn(&pid, kProgramFdPath, &actions, &attributes, argv, variables.data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+}  // namespace
+
+Result<SupervisorProgram> OpenSupervisorProgram(const std::string& path) {
+  const char* remedy = "install kprof-launch beside kprofd, or name it with 'launcher' in the configuration";
+  UniqueFd opened(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!opened.valid() || ::access(path.c_str(), X_OK) != 0) {
+    return Fail(ErrorCode::kUsage, "find the supervisor", "there is no program " + path, remedy);
+  }
+  // Above the numbers that it and the socket get in the child, so that neither overwrites the other.
+  UniqueFd fd(::fcntl(opened.get(), F_DUPFD_CLOEXEC, kSupervisorProgramFd + 1));
+  if (!fd.valid()) return FailErrno(errno, "hold the supervisor " + path, "raise the limit of open files");
+  return SupervisorProgram{path, std::move(fd)};
+}
+
+Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, const std::vector<std::string>& marks,
+                                          const OutputFiles& files, OwnChildren& own) {
+  const std::string what = "start the supervisor " + program.path;
+  auto fail = [&](const Status& why) {
+    return Status(ErrorCode::kSpawnFailed, what, why.why(),
+                  "check that kprof is installed whole, and the limits of processes and open files");
+  };
+  Result<SocketPair> ends = MakeLaunchSockets(files);
+  if (!ends.ok()) return fail(ends.status());
+  const uint64_t start_ticks = StartTicksNow();
+  std::vector<std::string> environment = OwnEnvironmentWith(marks);
+  int spawn_error = 0;
+  pid_t pid = own.Add([&]() -> pid_t {
+    pid_t spawned = -1;
+    spawn_error = SpawnProcess(program, environment, ends->theirs.get(), spawned);
+    return spawn_error == 0 ? spawned : -1;
+  });
+  if (pid < 0) return fail(FailErrno(spawn_error, what));
+  return SpawnedSupervisor{std::move(ends->ours), pid, start_ticks};
+}
+
 namespace {
 
 namespace asio = boost::asio;

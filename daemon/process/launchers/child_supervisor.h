@@ -6,21 +6,89 @@
 #pragma once
 
 #include <sys/types.h>
-
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "daemon/base/io_loop.h"
+#include "daemon/base/worker_pool.h"
 #include "daemon/launch/launch_error.h"
-#include "daemon/process/launchers/adopted_processes.h"
+#include "daemon/launch/process_table.h"
 #include "daemon/process/launchers/launcher.h"
-#include "daemon/process/launchers/spawn_supervisor.h"
 #include "daemon/process/launchers/supervisor_channel.h"
+#include "daemon/process/worker/worker_process.h"
+#include "storage/base/descriptors.h"
+#include "storage/base/status.h"
 
 namespace kprof {
+
+// What supervisors that were killed left to this process, which is their subreaper: it is ended, and what cannot be
+// killed yet is watched until it has been reaped. Knows which children are our own, because all others are adopted.
+//
+// Io loop only; the work runs in the pool. Shared: its jobs and timers outlive the launcher. The loop and the pool must
+// outlive it; it is destroyed on the loop, never on a worker.
+class AdoptedProcesses : public std::enable_shared_from_this<AdoptedProcesses> {
+ public:
+  AdoptedProcesses(IoLoop& loop, WorkerPool& pool) : loop_(loop), pool_(pool) {}
+
+  OwnChildren& own() { return own_; }
+
+  // Ends what carries the marker and what was handed to us since then, then calls `done`, on the loop: ok when nobody
+  // is left, else with why. What is left even so is watched.
+  void Sweep(const std::string& marker, uint64_t since_ticks, std::function<void(const Status&)> done);
+
+  // Processes that could not be killed are ours now; one day they end, and somebody must take note. Looks every 5 s.
+  void Watch(uint64_t since_ticks);
+
+  // Ends the watching; sweeps that have begun go on.
+  void Close();
+
+ private:
+  // Whether a child of ours is none of those that a supervisor left which was started at `since_ticks`.
+  bool IsOwn(const ProcessRow& row, uint64_t since_ticks) const {
+    return row.start_ticks < since_ticks || own_.Has(row.pid);
+  }
+  void Look();
+
+  IoLoop& loop_;
+  WorkerPool& pool_;
+  OwnChildren own_;  // also asked by workers
+
+  // Io loop only.
+  uint64_t since_ticks_ = 0;  // 0: nobody is watched
+  bool looking_ = false;
+  bool closed_ = false;
+  IoLoop::Timer next_look_;
+};
+
+// Spawns one kprof-launch, with a socket to it that has the command's output files in it. Knows neither what is said
+// over the socket (launch_protocol.h) nor what becomes of the process (child_supervisor.h).
+
+// kprof-launch as it was when the daemon started. The file is held open and it is the descriptor that is executed: a
+// build or an upgrade that puts another file into its place changes nothing for a daemon that lives.
+struct SupervisorProgram {
+  std::string path;  // for messages, and the process's name
+  UniqueFd fd;       // O_PATH
+};
+
+// Fails with kUsage when there is no program.
+Result<SupervisorProgram> OpenSupervisorProgram(const std::string& path);
+
+struct SpawnedSupervisor {
+  UniqueFd channel;
+  pid_t pid = -1;
+  uint64_t start_ticks = 0;  // it, and all that it starts, started then or later
+};
+
+// Its environment is ours with `marks` ("NAME=value") set in it: they make it findable as its command is. The new child
+// is entered in `own`; whoever reaps it removes it there. Fails with kSpawnFailed. Costs one vfork and
+// exec, about 0.5 ms.
+Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, const std::vector<std::string>& marks,
+                                          const OutputFiles& files, OwnChildren& own);
 
 class ChildSupervisor : public std::enable_shared_from_this<ChildSupervisor> {
  public:

@@ -1,15 +1,36 @@
 #include "daemon/process/launchers/client_launcher.h"
 
+#include <sys/file.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
-#include "daemon/process/launchers/launch_sockets.h"
-#include "daemon/process/launchers/remains_lock.h"
 #include "daemon/process/launchers/remote_supervisor.h"
-#include "daemon/process/launchers/supervisor_handle.h"
+#include "daemon/process/launchers/supervisor_channel.h"
 
 namespace kprof {
 namespace {
+
+// Whether anybody is left of a supervisor that another daemon launched, seen from outside: its progress file, opened
+// for reading, is locked (flock) and handed over, and the lock is everybody's who holds that open file: the supervisor,
+// its keeper, the daemon of then. When all of them are gone, and with them what they look after (supervisor_guard.h),
+// it is free. Nothing is written, no process is looked for, and a pid that is used anew deceives nobody.
+//
+// It is the word of those who hold it: processes of the run's own user.
+// Any thread; waits for nobody.
+
+// The open file that is handed over. Where the file system has no locks, nobody will seem to be left.
+void HoldWithSupervisor(int held_fd) {
+  (void)::flock(held_fd, LOCK_EX | LOCK_NB);
+}
+
+// `progress_fd`: the same file, opened anew.
+bool SomebodyHolds(int progress_fd) {
+  if (::flock(progress_fd, LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+  (void)::flock(progress_fd, LOCK_UN);
+  return false;
+}
 
 constexpr int64_t kOfferLimitNs = 10 * kNanosPerSecond;
 constexpr int64_t kFirstLookNs = 5 * kNanosPerMilli;

@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/io_loop.h"
 #include "daemon/launch/launch_protocol.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
-#include "storage/catalog/run_starter.h"
+#include "storage/catalog/run_row.h"
 
 namespace kprof {
 
@@ -65,8 +66,8 @@ struct LaunchEvents {
 struct OutputFiles {
   int stdout_fd = -1;
   int stderr_fd = -1;
-  int progress_fd = -1;  // the logs' (output_progress.h); none: the others are sockets (output_intake.h)
-  int held_fd = -1;      // where others start it: supervisor and keeper only hold it (remains_lock.h)
+  int progress_fd = -1;  // the logs' (output_log.h); none: the others are sockets (output_intake.h)
+  int held_fd = -1;      // where others start it: supervisor and keeper only hold it (client_launcher.h)
 };
 
 class Launched {
@@ -98,6 +99,32 @@ class Launcher {
   // `progress`: the progress file of that launch, opened anew.
   virtual void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
                           std::function<void(Status)> done) = 0;
+};
+
+// The ways to start a supervisor that a daemon has, behind one door: each launch goes to the one that it names.
+// Io loop only, as each of them.
+class Launchers final : public Launcher {
+ public:
+  // Borrowed; null for a way that this daemon does not have. In user mode the daemon starts all, in system mode none.
+  struct Ways {
+    Launcher* daemon = nullptr;
+    Launcher* client = nullptr;
+    Launcher* helper = nullptr;
+  };
+  Launchers(IoLoop& loop, const Ways& ways) : loop_(loop), ways_(ways) {}
+
+  // kSpawnFailed for a way that is not there: a run that was queued in another mode.
+  Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
+                                           const OutputFiles& files, LaunchEvents events) override;
+  // The same: what such a run left, nobody here can end.
+  void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
+                  std::function<void(Status)> done) override;
+
+ private:
+  Launcher* WayOf(RunStarter starter) const;
+
+  IoLoop& loop_;
+  const Ways ways_;
 };
 
 }  // namespace kprof

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/sockios.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -13,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/launch/output_log_writer.h"
+#include "daemon/launch/output_log.h"
 #include "storage/base/packet_socket.h"
 
 namespace kprof {
@@ -170,6 +171,18 @@ void OutputTaking::Finish(std::function<void(int first_error)> done) {
   work_.Post([streams = std::move(streams_), &home = home_, done = std::move(done)] {
     home.Post([done, first_error = streams->End()] { done(first_error); });
   });
+}
+
+OutputThread::OutputThread(IoLoop& home) : loop_(home.clock()), intake_(loop_, home) {
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "kprofd-output");
+    loop_.Run();
+  });
+}
+
+OutputThread::~OutputThread() {
+  loop_.Stop();
+  thread_.join();
 }
 
 }  // namespace kprof

@@ -1,4 +1,4 @@
-// Takes what supervisors that are not kprofd's user's send of their commands' output (output_to_daemon.h), and
+// Takes what supervisors that are not kprofd's user's send of their commands' output (command_output.h), and
 // writes it into the runs' logs by kprofd's own limits. The files stay kprofd's alone: whoever the supervisor is, and
 // whatever it does with its sockets, a log holds what its limits allow, and nothing that came after its run's end.
 //
@@ -16,12 +16,13 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <thread>
 
 #include "daemon/base/io_loop.h"
-#include "daemon/launch/output_progress.h"
+#include "daemon/launch/output_log.h"
 #include "daemon/process/launchers/launcher.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 
@@ -70,6 +71,23 @@ class OutputTaking {
   std::shared_ptr<Streams> streams_;  // `work`'s
   UniqueFd stdout_end_;
   UniqueFd stderr_end_;
+};
+
+// An OutputIntake with what it runs on: a loop and a thread of its own, which may wait for a disk.
+//
+// Made and destroyed on the main thread, while `home` runs or before; destroyed after all takings. What has not been
+// taken then stays untaken: the runs whose it is are over.
+class OutputThread {
+ public:
+  explicit OutputThread(IoLoop& home);
+  ~OutputThread();
+
+  OutputIntake& intake() { return intake_; }
+
+ private:
+  IoLoop loop_;
+  OutputIntake intake_;
+  std::thread thread_;
 };
 
 }  // namespace kprof

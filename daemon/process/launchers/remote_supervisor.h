@@ -16,7 +16,7 @@
 #include "daemon/launch/launch_error.h"
 #include "daemon/process/launchers/launcher.h"
 #include "daemon/process/launchers/supervisor_channel.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 

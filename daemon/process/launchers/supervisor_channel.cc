@@ -9,11 +9,25 @@
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "daemon/base/log.h"
 
 namespace kprof {
+
+Result<SocketPair> MakeLaunchSockets(const OutputFiles& files) {
+  ASSIGN_OR_RETURN(SocketPair ends, MakeSocketPair(SOCK_STREAM));
+  const std::string_view first_byte("\0", 1);
+  std::vector<int> descriptors = {files.stdout_fd, files.stderr_fd};
+  if (files.progress_fd >= 0) descriptors.push_back(files.progress_fd);
+  if (files.held_fd >= 0) descriptors.push_back(files.held_fd);
+  int error = SendPacket(ends.ours.get(), first_byte, descriptors);
+  if (error != 0) return FailErrno(error, "hand files to kprof-launch");
+  return ends;
+}
+
 namespace {
 
 namespace asio = boost::asio;

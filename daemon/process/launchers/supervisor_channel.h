@@ -14,15 +14,25 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/base/io_loop.h"
 #include "daemon/launch/launch_error.h"
 #include "daemon/launch/launch_protocol.h"
 #include "daemon/process/launchers/launcher.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
+#include "storage/base/packet_socket.h"
+#include "storage/base/status.h"
 
 namespace kprof {
+
+// The two ends of a supervisor's channel, with where the command's output goes on its way to it: what launch_protocol.h
+// begins with. Whoever starts the supervisor gives it the other end.
+
+// Costs a pair of sockets. The files stay the caller's; copies of them are held until the supervisor takes them, or
+// both ends are closed.
+Result<SocketPair> MakeLaunchSockets(const OutputFiles& files);
 
 // Beyond the grace of a Stop, and from the close of its channel: a supervisor gives up by itself on what it cannot kill
 // after 10 s; twice that, so that on a busy host it still says what it could not end.
@@ -131,6 +141,35 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   bool prepared_heard_ = false;
   bool started_heard_ = false;
   std::optional<Status> given_up_;  // it was, for this
+};
+
+// The Launched of the real launchers: what is said to a supervisor goes straight into its channel.
+class SupervisorHandle final : public Launched {
+ public:
+  // `abandon`: nobody follows it any more; its launcher sees to its end.
+  SupervisorHandle(IoLoop& loop, std::shared_ptr<SupervisorChannel> channel, std::function<void()> abandon)
+      : loop_(loop), channel_(std::move(channel)), abandon_(std::move(abandon)) {}
+  ~SupervisorHandle() override {
+    KPROF_ON_IO_LOOP(loop_);
+    abandon_();
+  }
+  void Lease(const std::vector<std::string>& variables) override {
+    KPROF_ON_IO_LOOP(loop_);
+    channel_->Lease(variables);
+  }
+  void Go() override {
+    KPROF_ON_IO_LOOP(loop_);
+    channel_->Go();
+  }
+  void Stop(int64_t grace_ms) override {
+    KPROF_ON_IO_LOOP(loop_);
+    channel_->Stop(grace_ms);
+  }
+
+ private:
+  IoLoop& loop_;
+  const std::shared_ptr<SupervisorChannel> channel_;
+  const std::function<void()> abandon_;
 };
 
 }  // namespace kprof

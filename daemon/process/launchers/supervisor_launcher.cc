@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "daemon/base/log.h"
-#include "daemon/launch/run_variables.h"
-#include "daemon/process/launchers/adopted_processes.h"
+#include "daemon/launch/launch_request.h"
 #include "daemon/process/launchers/child_supervisor.h"
-#include "daemon/process/launchers/supervisor_handle.h"
+#include "daemon/process/launchers/supervisor_channel.h"
 #include "storage/base/environment.h"
 
 namespace kprof {

@@ -15,9 +15,9 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
+#include "daemon/process/launchers/child_supervisor.h"
 #include "daemon/process/launchers/launcher.h"
-#include "daemon/process/launchers/spawn_supervisor.h"
-#include "daemon/process/worker/own_children.h"
+#include "daemon/process/worker/worker_process.h"
 
 namespace kprof {
 
@@ -26,7 +26,7 @@ class ChildSupervisor;
 
 class SupervisorLauncher final : public Launcher {
  public:
-  // Every launch executes this one file (spawn_supervisor.h). Sweeping after a lost supervisor runs in `pool`.
+  // Every launch executes this one file (child_supervisor.h). Sweeping after a lost supervisor runs in `pool`.
   SupervisorLauncher(IoLoop& loop, WorkerPool& pool, SupervisorProgram program);
   // Closes all channels, as destroying each Launched would; the supervisors end their trees on their own.
   ~SupervisorLauncher() override;

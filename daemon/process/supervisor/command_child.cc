@@ -17,10 +17,9 @@
 #include <cstring>
 #include <utility>
 
-#include "daemon/launch/run_variables.h"
+#include "daemon/launch/launch_request.h"
 #include "storage/base/clock.h"
 #include "storage/base/environment.h"
-#include "storage/base/program_path.h"
 
 namespace kprof {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "daemon/launch/launch_protocol.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 

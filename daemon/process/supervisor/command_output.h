@@ -1,5 +1,5 @@
-// One stream of what a command prints, on its way out of the supervisor: into a log (output_to_log.h), or to kprofd,
-// which keeps the logs itself (output_to_daemon.h). The supervisor polls for what it waits for and gives it turns.
+// One stream of what a command prints, on its way out of the supervisor: into a log (command_output.h), or to kprofd,
+// which keeps the logs itself (command_output.h). The supervisor polls for what it waits for and gives it turns.
 //
 // One thread. Never waits: a turn does one piece, so that the supervisor hears its channel between turns.
 #pragma once
@@ -7,8 +7,45 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "daemon/launch/output_log.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
+
+// What a command writes to $KPROF_METRICS, kept until its end: the first kMostMetricTextBytes of it; what comes behind
+// is counted. What it says is for the daemon to find out: a supervisor knows no JSON, and is its caller's own process,
+// whose word would not count.
+//
+// The command holds the other end of the pipe under a high number and finds its path in $KPROF_METRICS:
+// /proc/PID/fd/N, which any process of the command's user can open, also one that was started without that descriptor.
+//
+// One thread. Never waits: a turn reads one piece.
+class MetricPipe {
+ public:
+  // `read_end` does not block.
+  explicit MetricPipe(UniqueFd read_end) : pipe_(std::move(read_end)) {}
+
+  // fd -1 once nobody can write any more.
+  pollfd wait() const { return {pipe_.valid() ? pipe_.get() : -1, POLLIN, 0}; }
+  void Turn();
+  // Takes what is there and no more, whoever still holds the other end.
+  void Close();
+
+  std::string TakeText() { return std::move(text_); }
+  int64_t dropped_bytes() const { return dropped_bytes_; }
+
+ private:
+  bool Move();
+
+  UniqueFd pipe_;
+  std::string text_;
+  int64_t dropped_bytes_ = 0;
+};
 
 class CommandOutput {
  public:
@@ -27,6 +64,59 @@ class CommandOutput {
   virtual int64_t printed_bytes() const = 0;
   virtual int64_t dropped_bytes() const = 0;
   virtual int first_error() const = 0;  // errno of the first failed write, 0 for none
+};
+
+// What a command prints, moved from its pipe into a log. For a daemon's own supervisor, whose user may write that file
+// anyway: nobody stands between the command and the disk.
+class OutputToLog final : public CommandOutput {
+ public:
+  // Reads from `pipe`, which is non-blocking, until its end. The other descriptors are borrowed.
+  OutputToLog(UniqueFd pipe, int log_fd, int progress_fd, OutputStream stream, OutputLimits limits)
+      : pipe_(std::move(pipe)), log_(log_fd, progress_fd, stream, limits) {}
+
+  pollfd wait() const override { return {pipe_.get(), POLLIN, 0}; }
+  void Turn() override { Move(); }
+  void Close() override;
+  bool out() const override { return !pipe_.valid(); }
+  int64_t printed_bytes() const override { return log_.written_bytes(); }
+  int64_t dropped_bytes() const override { return log_.dropped_bytes(); }
+  int first_error() const override { return log_.first_error(); }
+
+ private:
+  // One read. Returns whether there may be more at once.
+  bool Move();
+
+  UniqueFd pipe_;
+  OutputLogWriter log_;
+};
+
+// What a command prints, sent from its pipe to kprofd, which keeps the logs itself (output_intake.h):
+// for a supervisor that is not kprofd's user's. A kprofd that is slow makes the command wait, as any full pipe does;
+// when it is gone, what comes is dropped and counted.
+class OutputToDaemon final : public CommandOutput {
+ public:
+  // Reads from `pipe`, which is non-blocking, until its end; sends over `socket`, a stream socket.
+  OutputToDaemon(UniqueFd pipe, UniqueFd socket);
+
+  pollfd wait() const override;
+  void Turn() override;
+  void Close() override;
+  bool out() const override { return !pipe_.valid() && rest_.empty(); }
+  int64_t printed_bytes() const override { return printed_bytes_; }
+  int64_t dropped_bytes() const override { return dropped_bytes_ + static_cast<int64_t>(rest_.size()); }
+  int first_error() const override { return 0; }  // kprofd's to know
+
+ private:
+  void Read();
+  void Send();
+
+  UniqueFd pipe_;
+  UniqueFd socket_;  // none: kprofd is gone
+  const std::unique_ptr<char[]> block_;
+  std::span<const char> rest_;  // of the block, still to be sent
+  int64_t last_bytes_ = -1;     // after Close: so many of the pipe are still wanted
+  int64_t printed_bytes_ = 0;
+  int64_t dropped_bytes_ = 0;
 };
 
 }  // namespace kprof

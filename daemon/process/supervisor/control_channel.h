@@ -1,15 +1,27 @@
 // The supervisor's end of launch_protocol.h. Never waits.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "daemon/launch/launch_protocol.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
+
+// The descriptors that come with the first byte of the supervisor's channel.
+struct ChannelFiles {
+  ssize_t size = -1;  // bytes they came with: 1, 0 at the end of the channel, -1 with errno
+  bool cut = false;   // there were more of them
+  std::vector<UniqueFd> files;
+};
+
+// Does not wait. With `flags` MSG_PEEK they stay in the channel for another reader, and these are copies.
+ChannelFiles ReceiveChannelFiles(int socket, int flags);
 
 class ControlChannel {
  public:
@@ -34,7 +46,7 @@ class ControlChannel {
   bool closed() const { return closed_; }
 
   // What came with the first byte: kOutputFiles or kOutputSockets. Valid before the first frame. One more may have
-  // come, which is held and not touched (remains_lock.h).
+  // come, which is held and not touched (client_launcher.h).
   std::vector<UniqueFd>& files() { return files_; }
   // They are sockets for the output, and made by whoever made this channel: nothing else that the other end may have
   // open, written to by somebody with more rights.

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "daemon/launch/launch_digest.h"
+#include "daemon/launch/launch_request.h"
 
 namespace kprof {
 

@@ -14,9 +14,8 @@
 #include <utility>
 
 #include "daemon/capture/tools.h"
-#include "daemon/launch/launch_digest.h"
-#include "daemon/process/supervisor/output_to_daemon.h"
-#include "daemon/process/supervisor/output_to_log.h"
+#include "daemon/launch/launch_request.h"
+#include "daemon/process/supervisor/command_output.h"
 #include "storage/base/clock.h"
 #include "storage/base/environment.h"
 

@@ -20,8 +20,6 @@
 #include "daemon/process/supervisor/command_files.h"
 #include "daemon/process/supervisor/command_output.h"
 #include "daemon/process/supervisor/control_channel.h"
-#include "daemon/process/supervisor/metric_pipe.h"
-#include "daemon/process/supervisor/output_folder.h"
 #include "daemon/process/supervisor/process_tree.h"
 
 namespace kprof {
@@ -29,7 +27,7 @@ namespace kprof {
 class Supervisor {
  public:
   // SIGCHLD is blocked and comes by `child_signal_fd`. `own_nofile` is the limit that this process was started with.
-  // A request with another `digest` (launch_digest.h) is refused, and so are files in place of sockets for the output;
+  // A request with another `digest` (launch_request.h) is refused, and so are files in place of sockets for the output;
   // empty: any is good. `output_folder`: as in OutputFolder.
   Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile, std::string digest,
              char* output_folder);

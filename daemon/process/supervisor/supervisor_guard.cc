@@ -15,10 +15,10 @@
 
 #include "daemon/launch/launch_protocol.h"
 #include "daemon/launch/process_sweep.h"
-#include "daemon/process/supervisor/channel_files.h"
-#include "daemon/process/supervisor/output_folder.h"
+#include "daemon/process/supervisor/command_files.h"
+#include "daemon/process/supervisor/control_channel.h"
 #include "storage/base/clock.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 namespace {

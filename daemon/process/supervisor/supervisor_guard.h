@@ -3,7 +3,7 @@
 // channel is closed (it is stopped, or hangs), the keeper kills it. The keeper holds the channel open to its own end:
 // so whoever is at the other end sees it close only when nothing is left. For a daemon that was killed and started
 // anew, which has no other end, it holds the last file that came with the channel, and with it its lock
-// (remains_lock.h). It removes the folder of outputs of a supervisor that did not end by itself. Says nothing
+// (client_launcher.h). It removes the folder of outputs of a supervisor that did not end by itself. Says nothing
 // on the channel and takes nothing from it.
 //
 // A keeper that is killed leaves the supervisor as it is, which is whole without it.
@@ -13,7 +13,7 @@
 
 namespace kprof {
 
-// Memory that both have, for the path of the folder of outputs (output_folder.h). Null: there is none to be had.
+// Memory that both have, for the path of the folder of outputs (command_files.h). Null: there is none to be had.
 char* MakeSharedFolderPath();
 
 // Forks. Returns in the supervisor's process; the keeper's ends in here, with the supervisor's exit status

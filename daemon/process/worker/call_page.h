@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

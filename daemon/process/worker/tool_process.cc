@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "storage/base/readable_text.h"
-#include "storage/base/signal_name.h"
 
 namespace kprof {
 namespace {

@@ -1,5 +1,5 @@
 // A Neuron tool while it runs: a child in a process group of its own, whose output is read and of whose stderr the tail
-// is kept. Knows no tool and no format; those are neuron_tools.h and neuron_monitor_child.h.
+// is kept. Knows no tool and no format; those are neuron_tools.h and neuron_tools.h.
 //
 // One thread, which must live as long as this: the kernel kills the child when the thread ends that started it, so that
 // it never outlives kprofd. Starting one copies this process's page tables (a fork: nothing else can tell the kernel
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/process/worker/own_children.h"
+#include "daemon/process/worker/worker_process.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

@@ -21,10 +21,10 @@
 #include "daemon/base/io_loop.h"
 #include "daemon/process/helper_client/helper_link.h"
 #include "daemon/process/worker/call_page.h"
-#include "daemon/process/worker/own_children.h"
+#include "daemon/process/worker/worker_process.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/packet_socket.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

@@ -11,7 +11,7 @@
 #include <csignal>
 #include <utility>
 
-#include "storage/base/signal_name.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {

@@ -1,13 +1,204 @@
 #include "daemon/rpc/messages/device_message.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
-#include "daemon/devices/nvidia/clock_reasons.h"
-#include "daemon/rpc/messages/neuron_message.h"
+#include "daemon/devices/neuron/neuron_device.h"
+#include "daemon/devices/nvidia/nvidia_facts.h"
+#include "daemon/devices/peaks/device_peaks.h"
+#include "daemon/devices/peaks/peak_scaling.h"
+#include "kprof/v1/devices.pb.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {
+namespace {
+
+// What is known of a Neuron device, as a message. A pure function of its arguments; any thread.
+
+// What is absent stays so; what is below 0 is none of these counts.
+template <typename T, typename Message, typename V>
+void SetNeuron(const std::optional<T>& value, Message& out, void (Message::*set)(V)) {
+  if (value && *value >= 0) (out.*set)(static_cast<V>(*value));
+}
+
+uint32_t PidOf(int64_t pid) {
+  return pid < 0 || pid > std::numeric_limits<uint32_t>::max() ? 0 : static_cast<uint32_t>(pid);
+}
+
+void FillCores(const NeuronDevice& device, v1::NeuronFacts& out) {
+  using Message = v1::NeuronCore;
+  for (const NeuronLogicalCore& core : device.cores) {
+    Message& message = *out.add_cores();
+    message.set_number(static_cast<uint32_t>(std::max(core.number, 0)));
+    SetNeuron(core.utilization_percent, message, &Message::set_utilization_percent);
+    SetNeuron(core.flops, message, &Message::set_flops);
+    SetNeuron(core.memory_bytes, message, &Message::set_memory_bytes);
+    for (const int64_t pid : core.pids) message.add_pids(PidOf(pid));
+  }
+}
+
+void FillProcesses(const NeuronDevice& device, v1::NeuronFacts& out) {
+  for (const NeuronProcess& process : device.processes) {
+    v1::NeuronProcess& message = *out.add_processes();
+    message.set_pid(PidOf(process.pid));
+    message.set_command(ReadableText(process.command));
+    message.set_runtime_version(ReadableText(process.runtime_version.value_or("")));
+  }
+  using Message = v1::NeuronRuntime;
+  for (const NeuronRuntimeUse& runtime : device.runtimes) {
+    Message& message = *out.add_runtimes();
+    message.set_pid(PidOf(runtime.pid));
+    message.set_tag(ReadableText(runtime.tag));
+    SetNeuron(runtime.completed, message, &Message::set_completed);
+    SetNeuron(runtime.failed, message, &Message::set_failed);
+    SetNeuron(runtime.errors, message, &Message::set_errors);
+    SetNeuron(runtime.p50_latency_s, message, &Message::set_p50_latency_s);
+    SetNeuron(runtime.p99_latency_s, message, &Message::set_p99_latency_s);
+    SetNeuron(runtime.memory_bytes, message, &Message::set_memory_bytes);
+    SetNeuron(runtime.host_bytes, message, &Message::set_host_bytes);
+  }
+}
+
+void FillErrors(const NeuronDevice& device, v1::NeuronFacts& out) {
+  using Facts = v1::NeuronFacts;
+  SetNeuron(device.ecc.mem_corrected, out, &Facts::set_memory_corrected);
+  SetNeuron(device.ecc.mem_uncorrected, out, &Facts::set_memory_uncorrected);
+  SetNeuron(device.ecc.mem_repairable_uncorrected, out, &Facts::set_memory_repairable_uncorrected);
+  SetNeuron(device.ecc.sram_corrected, out, &Facts::set_sram_corrected);
+  SetNeuron(device.ecc.sram_uncorrected, out, &Facts::set_sram_uncorrected);
+  SetNeuron(device.execution_errors, out, &Facts::set_execution_errors);
+  for (const std::string& component : device.unhealthy_components) {
+    out.add_unhealthy_components(ReadableText(component));
+  }
+}
+
+void FillNeuronFacts(const NeuronDevice& device, v1::NeuronFacts& out) {
+  using Facts = v1::NeuronFacts;
+  out.set_index(static_cast<uint32_t>(std::max(device.index, 0)));
+  out.set_chip(device.chip);
+  out.set_core_version(device.core_version);
+  out.set_instance_type(ReadableText(device.instance_type.value_or("")));
+  out.set_serial(ReadableText(device.serial_number.value_or("")));
+  out.set_pci(ReadableText(device.bdf.value_or("")));
+  out.set_driver_version(ReadableText(device.driver_version.value_or("")));
+  out.set_clock_control(kNeuronClockControl);
+  out.set_cpu_affinity(ReadableText(device.cpu_affinity.value_or("")));
+  if (device.numa_node) out.set_numa_node(*device.numa_node);
+  for (const int other : device.connected) out.add_connected(static_cast<uint32_t>(std::max(other, 0)));
+  SetNeuron(device.physical_cores, out, &Facts::set_physical_cores);
+  SetNeuron(device.lnc, out, &Facts::set_lnc);
+  FillCores(device, out);
+  SetNeuron(device.memory_bytes, out, &Facts::set_memory_bytes);
+  SetNeuron(device.memory_used_bytes, out, &Facts::set_memory_used_bytes);
+  FillProcesses(device, out);
+  FillErrors(device, out);
+  if (device.power) {
+    SetNeuron(device.power->min_percent, out, &Facts::set_power_min_percent);
+    SetNeuron(device.power->max_percent, out, &Facts::set_power_max_percent);
+    SetNeuron(device.power->mean_percent, out, &Facts::set_power_mean_percent);
+    if (device.power->sampled_unix_s) out.set_power_unix_s(*device.power->sampled_unix_s);
+  }
+  for (const std::string& note : device.notes) out.add_notes(ReadableText(note));
+}
+
+using PeakList = google::protobuf::RepeatedPtrField<v1::Peak>;
+
+DriverFacts DriverFactsOf(const NvidiaIdentity& identity) {
+  DriverFacts facts;
+  if (!identity.compute_capability.empty()) facts.compute_capability = identity.compute_capability;
+  facts.core_count = identity.sm_count;
+  facts.memory_bytes = identity.memory_bytes;
+  facts.memory_bus_bits = identity.memory_bus_bits;
+  facts.max_memory_mhz = identity.max_memory_mhz;
+  return facts;
+}
+
+DevicePeaks PeaksOfKind(const Device& device, const DeviceFacts& facts, const PeakTable& table) {
+  const std::string& chip = facts.neuron && !facts.neuron->chip.empty() ? facts.neuron->chip : device.name;
+  const DevicePeaks* known = table.Find(device.kind, facts.nvidia ? facts.nvidia->name : chip);
+  return known == nullptr ? DevicePeaks() : *known;
+}
+
+MigShare ShareOf(const MigInstance& instance, const NvidiaIdentity& device) {
+  MigShare share{instance.sm_count, instance.gpu_slices, instance.compute_slices, instance.memory_bytes, {}};
+  if (instance.memory_bytes && device.memory_bytes) {
+    share.memory_slices = MemorySlicesOf(*instance.memory_bytes, *device.memory_bytes);
+  }
+  return share;
+}
+
+void FillList(const DevicePeaks& peaks, PeakList& out) {
+  for (const Peak& peak : peaks.peaks) FillPeak(peak, *out.Add());
+}
+
+// The peaks of the part, or why it has none.
+template <typename Part>
+void FillPart(const DevicePeaks& whole, const Part& scale, PeakList& out, std::string& why_none) {
+  if (whole.vendor.empty()) {
+    why_none = "those of the device are not known";
+    return;
+  }
+  const Result<DevicePeaks> part = scale();
+  if (part.ok()) return FillList(*part, out);
+  why_none = ReadableText(part.status().why());
+}
+
+}  // namespace
+
+DevicePeaks PeaksOf(const Device& device, const DeviceFacts& facts, const PeakTable& table,
+                    const std::vector<MeasuredCeiling>& ceilings) {
+  DevicePeaks peaks = PeaksOfKind(device, facts, table);
+  if (facts.nvidia) {
+    Result<DevicePeaks> at_hand = WithDriverFacts(peaks, DriverFactsOf(*facts.nvidia));
+    // The name has led to another device's: what its own driver says stays.
+    if (!at_hand.ok()) at_hand = WithDriverFacts(DevicePeaks(), DriverFactsOf(*facts.nvidia));
+    if (at_hand.ok()) peaks = *std::move(at_hand);
+  }
+  for (const MeasuredCeiling& ceiling : ceilings) {
+    Result<DevicePeaks> with = WithMeasuredCeiling(peaks, ceiling);
+    if (with.ok()) peaks = *std::move(with);
+  }
+  return peaks;
+}
+
+void FillPeak(const Peak& peak, v1::Peak& out) {
+  out.set_quantity(peak.quantity);
+  out.set_dtype(peak.dtype);
+  out.set_accumulate(peak.accumulate);
+  out.set_value(peak.value);
+  out.set_unit(peak.unit);
+  out.set_confidence(std::string(PeakConfidenceName(peak.confidence)));
+  out.set_origin(std::string(PeakOriginName(peak.origin)));
+  out.set_source(peak.source);
+  out.set_note(peak.note);
+}
+
+void FillPeaks(const DevicePeaks& peaks, const DeviceFacts& facts, v1::Device& out) {
+  FillList(peaks, *out.mutable_peaks());
+  if (facts.nvidia && facts.nvidia_state) {
+    const std::vector<MigInstance>& instances = facts.nvidia_state->mig_instances;
+    for (int i = 0; i < out.nvidia().mig_instances_size() && i < static_cast<int>(instances.size()); ++i) {
+      v1::MigInstance& message = *out.mutable_nvidia()->mutable_mig_instances(i);
+      const MigShare share = ShareOf(instances[static_cast<size_t>(i)], *facts.nvidia);
+      FillPart(
+          peaks, [&] { return ScaledToMig(peaks, share); }, *message.mutable_peaks(), *message.mutable_no_peaks());
+    }
+  }
+  if (facts.neuron && out.has_neuron()) {
+    v1::NeuronFacts& message = *out.mutable_neuron();
+    FillPart(
+        peaks,
+        [&] {
+          return ScaledToCores(peaks, {1, facts.neuron->lnc.value_or(1)});
+        },
+        *message.mutable_core_peaks(), *message.mutable_no_core_peaks());
+  }
+}
+
 namespace {
 
 // What is absent stays so.

@@ -8,11 +8,20 @@
 #include "daemon/capture/tool.h"
 #include "daemon/runs/command/run_request.h"
 #include "daemon/runs/imports/import_request.h"
+#include "daemon/runs/queue/lease_queue.h"
 #include "kprof/v1/run.pb.h"
 #include "kprof/v1/runs.pb.h"
+#include "storage/base/clock.h"
 #include "storage/catalog/run_row.h"
 
 namespace kprof {
+
+// Where somebody stands who waits, as each message that says so has it: `queue_position` and `estimated_wait_ms`.
+template <typename Message>
+void FillOutlook(const LeaseQueue::Outlook& outlook, Message& out) {
+  out.set_queue_position(outlook.position);
+  if (outlook.position > 0 && outlook.wait_ns) out.set_estimated_wait_ms(*outlook.wait_ns / kNanosPerMilli);
+}
 
 // `out` is empty before. Of the artifacts the first 100, and how many there are.
 void FillRun(const RunRow& row, v1::Run& out);

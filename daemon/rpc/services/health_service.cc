@@ -4,9 +4,8 @@
 #include <iterator>
 #include <string>
 
-#include "daemon/access/served_services.h"
+#include "daemon/access/access_rules.h"
 #include "daemon/rpc/streams/call_record.h"
-#include "daemon/rpc/streams/hand_over.h"
 #include "daemon/rpc/streams/unary_call.h"
 
 namespace kprof {

@@ -6,9 +6,8 @@
 #include <set>
 #include <string>
 
-#include "daemon/access/served_services.h"
+#include "daemon/access/access_rules.h"
 #include "daemon/rpc/streams/call_record.h"
-#include "daemon/rpc/streams/hand_over.h"
 
 namespace kprof {
 namespace {

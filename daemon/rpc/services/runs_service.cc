@@ -8,20 +8,16 @@
 #include <vector>
 
 #include "daemon/capture/tools.h"
-#include "daemon/rpc/messages/outlook_message.h"
 #include "daemon/rpc/messages/run_message.h"
 #include "daemon/rpc/services/list_pages.h"
 #include "daemon/rpc/streams/download_sources.h"
-#include "daemon/rpc/streams/export_source.h"
 #include "daemon/rpc/streams/log_source.h"
 #include "daemon/rpc/streams/pull_stream.h"
-#include "daemon/rpc/streams/source_upload_call.h"
 #include "daemon/rpc/streams/unary_call.h"
 #include "daemon/rpc/streams/upload_calls.h"
 #include "daemon/rpc/streams/watch_stream.h"
 #include "daemon/runs/audit/audited_calls.h"
 #include "daemon/runs/object_lookup.h"
-#include "daemon/runs/session_lookup.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {

@@ -8,7 +8,7 @@
 // A stream whose source holds something that others need (a read transaction) is given the call's context: it is
 // cancelled when the client has not taken a message for kUnreadLimitMs.
 //
-// Each message counts, as a whole chunk, against what the caller's clients have not taken (caller_account.h). Where
+// Each message counts, as a whole chunk, against what the caller's clients have not taken (call_admission.h). Where
 // there is no room for one more, the stream waits for about a minute, one with a context not at all, and ends with
 // kQueueFull.
 #pragma once
@@ -28,7 +28,6 @@
 #include "daemon/rpc/messages/status_message.h"
 #include "daemon/rpc/stream_limits.h"
 #include "daemon/rpc/streams/call_record.h"
-#include "daemon/rpc/streams/hand_over.h"
 #include "storage/base/mutex.h"
 #include "storage/base/status.h"
 

@@ -1,14 +1,32 @@
 #include "daemon/rpc/streams/trace_question.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "daemon/rpc/streams/run_traces.h"
 #include "daemon/runs/object_lookup.h"
-#include "daemon/runs/object_names.h"
+#include "storage/base/status.h"
+#include "storage/catalog/run_row.h"
+#include "storage/db/layout.h"
+#include "storage/trace_sql/parts/open_part.h"
 
 namespace kprof {
 namespace {
+
+// Where the parts of a run's trace are.
+
+// As the catalog has them. Fails with kUsage where the run has no trace; `act` begins the message.
+Result<std::vector<TracePlace>> FindTrace(const Layout& layout, const RunRow& run, const std::string& act) {
+  if (run.trace.empty()) {
+    return Fail(ErrorCode::kUsage, act, "run " + run.id + " has no trace", "name one that has, or leave it out");
+  }
+  std::vector<TracePlace> places;
+  for (const TracePartRow& part : run.trace) {
+    places.push_back({run.id, part.name, layout.TracePartPath(run.id, part.name), part.rank});
+  }
+  return places;
+}
 
 constexpr int64_t kMostTimeoutMs = 600'000;
 constexpr int kMostRuns = 256;

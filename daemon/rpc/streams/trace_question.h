@@ -21,7 +21,7 @@
 #include "daemon/rpc/service_context.h"
 #include "storage/catalog/run_row.h"
 #include "storage/sandbox/work_budget.h"
-#include "storage/trace_sql/parts/trace_place.h"
+#include "storage/trace_sql/parts/open_part.h"
 
 namespace kprof {
 

@@ -1,5 +1,5 @@
 // A unary call that is answered when its handler has returned: with what a worker made of it, or with a run. Large
-// answers count against what the caller's clients have not read yet (caller_account.h): one too many is refused when it
+// answers count against what the caller's clients have not read yet (call_admission.h): one too many is refused when it
 // is made, or, of a call that changes something, before it does.
 //
 // Owns itself; End is called exactly once, from any thread, and nothing of the call, its request and its response may
@@ -19,7 +19,6 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/rpc/messages/run_message.h"
 #include "daemon/rpc/streams/call_record.h"
-#include "daemon/rpc/streams/hand_over.h"
 #include "storage/base/status.h"
 
 namespace kprof {

@@ -12,6 +12,14 @@
 
 namespace kprof {
 
+// RunsService.UploadSource: a client stream whose bytes become a held source (held_sources.h).
+
+// Any thread. It owns itself. Fails as it was not admitted, and with kQueueFull when as many uploads as may be, or as
+// many sources, are there already; with kTimedOut when nothing comes for kUploadIdleLimitMs (upload_calls.h).
+// `response` lives until it is done.
+grpc::ServerReadReactor<v1::UploadSourceRequest>* StartSourceUpload(CallRecord record, const ServiceContext& parts,
+                                                                    v1::UploadSourceResponse& response);
+
 // An upload whose client sends nothing for so long is given up, with kTimedOut.
 constexpr int64_t kUploadIdleLimitMs = 60'000;
 

@@ -3,11 +3,23 @@
 // message. The devices are watched for as long as the stream lives, and asked nothing for one that wants events alone.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
+#include "daemon/devices/node_devices.h"
 #include "daemon/rpc/service_context.h"
 #include "daemon/rpc/streams/call_record.h"
 #include "kprof/v1/node.grpc.pb.h"
+#include "kprof/v1/node.pb.h"
 
 namespace kprof {
+
+// What befell a device between two looks at it: its lease, and its clocks' lock. Pure functions.
+
+// In their order. Both are the same device's, with its lease and its clocks.
+std::vector<v1::DeviceEvent> ChangesBetween(const v1::Device& before, const v1::Device& now, int64_t now_unix_ns);
+
+v1::DeviceEvent MessageOf(const DeviceEvent& event);
 
 // Events that wait for a client that does not read; then the oldest goes, and is counted.
 inline constexpr int kMostWaitingEvents = 256;

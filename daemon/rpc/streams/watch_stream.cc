@@ -4,10 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "daemon/rpc/messages/outlook_message.h"
 #include "daemon/rpc/messages/run_message.h"
 #include "daemon/rpc/messages/status_message.h"
-#include "daemon/rpc/streams/hand_over.h"
+#include "daemon/rpc/streams/call_record.h"
 #include "daemon/runs/audit/audited_calls.h"
 #include "daemon/runs/command/run_end.h"
 #include "daemon/runs/object_lookup.h"

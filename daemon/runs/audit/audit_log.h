@@ -26,10 +26,10 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/base/metrics.h"
-#include "daemon/runs/lease.h"
+#include "daemon/runs/run_observer.h"
 #include "storage/base/clock.h"
-#include "storage/base/error_code.h"
 #include "storage/base/mutex.h"
+#include "storage/base/status.h"
 #include "storage/catalog/audit_table.h"
 #include "storage/catalog/run_row.h"
 #include "storage/db/writer.h"

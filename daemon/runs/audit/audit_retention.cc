@@ -9,7 +9,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/runs/audit/audit_log.h"
-#include "storage/base/utc_text.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {

@@ -1,6 +1,6 @@
 // Who a caller is in the audit, and what of calls and connections goes there: those that were refused. A refusal is
 // recorded where it is decided, by whoever knows what it was about: at the admission (here), or where the object was
-// found (object_lookup.h, session_lookup.h). What is done is recorded where it is done (audit_log.h).
+// found (object_lookup.h, object_lookup.h). What is done is recorded where it is done (audit_log.h).
 #pragma once
 
 #include <string>

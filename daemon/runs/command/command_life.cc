@@ -7,10 +7,9 @@
 #include "daemon/capture/ncu_lock.h"
 #include "daemon/capture/tools.h"
 #include "daemon/runs/audit/audit_log.h"
-#include "daemon/runs/command/believable_end.h"
 #include "daemon/runs/command/launch_spool.h"
 #include "daemon/runs/command/run_end.h"
-#include "daemon/runs/command/state_marker.h"
+#include "daemon/runs/command/run_folder.h"
 #include "daemon/runs/seconds_text.h"
 #include "storage/base/environment.h"
 #include "storage/base/readable_text.h"
@@ -310,7 +309,7 @@ void CommandLife::LimitSteps(const std::string& what, int64_t limit_ms, int64_t 
 Result<OutputFiles> CommandLife::SupervisorsOutput() {
   const OutputFiles files{files_.stdout_log->fd(), files_.stderr_log->fd(), files_.progress->fd()};
   if (row_.starter == RunStarter::kDaemon) return files;
-  if (context_.intake == nullptr) return OutputFiles();  // nor is there a way to start it: see launchers.h
+  if (context_.intake == nullptr) return OutputFiles();  // nor is there a way to start it: see launcher.h
   ASSIGN_OR_RETURN(taking_, context_.intake->Begin(files, context_.output));
   OutputFiles ends = taking_->ends();
   if (files_.held) ends.held_fd = files_.held->fd();

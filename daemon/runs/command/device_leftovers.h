@@ -1,6 +1,6 @@
 // Which devices may still be used by what a run left and nobody could end: the next run there is told, once. One that
 // has its devices and never starts was not there: it is not the one. What is known here is in the catalog, too
-// (leftover_table.h), and stays over a restart, but not over a reboot: a note is stored with the end of the run that
+// (device_records.h), and stays over a restart, but not over a reboot: a note is stored with the end of the run that
 // left them, and goes with the end of the one that was told, so that no crash and no failed commit comes between the
 // two; one that kprofd dies under leaves the next to be told as well. Storing is the owner's.
 // One thread.
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/catalog/leftover_table.h"
+#include "storage/catalog/device_records.h"
 #include "storage/catalog/run_row.h"
 
 namespace kprof {

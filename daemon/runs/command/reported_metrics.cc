@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "storage/base/readable_text.h"
-#include "storage/base/utf8.h"
 
 namespace kprof {
 namespace {

@@ -15,6 +15,22 @@
 
 namespace kprof {
 
+// Whether others used so much of the host's processors while a command ran that its times may not be believed.
+
+// The reason `host_busy`, when others used, on average over the run, more than a quarter of a CPU and more than 5 % of
+// those that the command may use: on a small host any neighbour matters, on a large one there is always somebody. The
+// kernel counts in ticks, so it must also be more than 50 ms and 10 ms for each CPU. Nothing for a run that was too
+// short to tell.
+std::optional<TrustReason> HostBusy(const CommandEnded& command);
+
+// What a supervisor says of a command's end, as far as it is possible. One that runs as its caller may say anything;
+// what it says becomes metrics and trust of that caller's run, on which others' lists, sums and graphs are built.
+
+// `elapsed_ns`: since the launch, by our clock. Times lie within it, CPU times within it on all CPUs, memory within
+// this machine's; counts are counts, an exit code is one. What was printed is not among it: that the daemon counts
+// itself (output_intake.h). Any thread.
+CommandEnded ClampReportedEnd(CommandEnded said, int64_t elapsed_ns);
+
 // A run that is over, which is not stored yet.
 struct EndedRun {
   RunRow row;

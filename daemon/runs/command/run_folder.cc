@@ -1,8 +1,17 @@
 #include "daemon/runs/command/run_folder.h"
 
-#include "daemon/runs/command/kept_samples.h"
+#include <sys/stat.h>
+
+#include "daemon/launch/launch_request.h"
+#include "daemon/runs/command/device_watch.h"
 
 namespace kprof {
+
+std::string StateMarker(const Layout& layout) {
+  struct stat info {};
+  (void)::stat(layout.state_folder.c_str(), &info);
+  return std::string(kStateVariable) + "=" + std::to_string(info.st_dev) + "-" + std::to_string(info.st_ino);
+}
 
 bool IsReservedArtifactName(std::string_view name) {
   return name == kStdoutName || name == kStderrName || name == kProgressName || name.ends_with(kTracePartEnding);

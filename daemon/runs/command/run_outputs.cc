@@ -13,10 +13,9 @@
 #include <utility>
 
 #include "daemon/ingest/source/source_formats.h"
-#include "daemon/ingest/source/source_kind.h"
 #include "daemon/runs/command/run_folder.h"
 #include "daemon/runs/imports/import_request.h"
-#include "daemon/runs/imports/kept_source.h"
+#include "daemon/runs/imports/import_work.h"
 #include "storage/base/readable_text.h"
 #include "storage/crypto/sha256.h"
 

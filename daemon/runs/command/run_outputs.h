@@ -16,7 +16,7 @@
 #include "daemon/capture/tool.h"
 #include "daemon/process/launchers/launcher.h"
 #include "daemon/runs/imports/import_work.h"
-#include "daemon/runs/outputs_policy.h"
+#include "daemon/runs/run_context.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"

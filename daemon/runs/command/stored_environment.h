@@ -9,6 +9,11 @@
 
 namespace kprof {
 
+// Whether a value is a secret by its look, whatever its variable is called: what issuers mark as theirs (tokens of code
+// forges, clouds and model hubs, private keys), what a URL logs in with, and settings that name one ("--token=...").
+// Errs on the side of silence: a value that is no secret may be taken for one, and is then not kept.
+bool LooksSecret(std::string_view value);
+
 // Whether a name suggests that its value is nobody else's business: TOKEN, PASS, KEY, ... in it, in any case. PWD and
 // OLDPWD, the shell's folders, are none.
 bool IsSecretName(std::string_view name);
@@ -17,7 +22,7 @@ bool IsSecretName(std::string_view name);
 bool IsStoredVariable(std::string_view name);
 
 // The variables of "NAME=value" that are stored, by name: IsStoredVariable, without those whose values look secret
-// (secret_value.h). Values over 4 KiB are cut there.
+// (stored_environment.h). Values over 4 KiB are cut there.
 std::vector<std::pair<std::string, std::string>> StoredEnvironment(const std::vector<std::string>& environment);
 
 }  // namespace kprof

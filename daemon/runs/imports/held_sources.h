@@ -11,15 +11,79 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "daemon/base/bounded_places.h"
 #include "daemon/base/io_loop.h"
-#include "daemon/runs/imports/held_source.h"
+#include "daemon/runs/retention/storage_limits.h"
+#include "storage/base/descriptors.h"
+#include "storage/base/files.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
+#include "storage/catalog/catalog.h"
 
 namespace kprof {
+
+// A source of an import while kprofd holds it: an open file of which the import reads, and its place among those that
+// may be held. A resource; closing it gives all of it back.
+struct HeldSource {
+  UniqueFd fd;  // a regular file, read with pread alone: what its owner truncates under us ends early, and no more
+  int64_t size_bytes = 0;                 // when it came
+  std::shared_ptr<Places::Place> place;   // shared: by what is copied on its way from thread to thread
+  std::shared_ptr<SpooledBytes> spooled;  // of one that came over the wire; the same
+};
+
+// A source of an import that comes over the wire: into a file of the state folder's tmp that has lost its name before
+// the first byte is in it, so that nothing of it is left whatever happens. Its bytes count against the limits of what
+// is stored from the first on (storage_limits.h). What will not be read is not taken either: more than a source may
+// have, and what begins as nothing that is known. One thread at a time. Blocking: from a worker.
+struct SpoolLimits {
+  int64_t source_bytes = int64_t{64} << 30;    // of a source; [import] max_source_gigabytes
+  int64_t kept_free_bytes = int64_t{1} << 30;  // of the disk, that large ones leave to everybody else
+};
+
+// Of a source, before it comes.
+struct AnnouncedSource {
+  std::string name;
+  int64_t size_bytes = 0;    // 0: not known
+  bool may_be_none = false;  // a trace: then its first bytes may be anything
+};
+
+class SourceSpool {
+ public:
+  static constexpr int64_t kLookBytes = 64 << 20;  // as often it is seen to that there is room
+
+  // kBadInput where it has more than a source may have; kStorageFull when so much does not fit.
+  static Result<std::unique_ptr<SourceSpool>> Begin(Catalog& catalog, Files& files, UploadBytes& bytes, uint32_t owner,
+                                                    const AnnouncedSource& announced, const SpoolLimits& limits);
+
+  // kStorageFull when the disk is full, or nearly so and the source is large, or a limit leaves no room; kBadInput for
+  // more than a source may have, and where it is of no known format (source_formats.h).
+  Status Add(std::span<const char> bytes);
+
+  // kBadInput when another number of bytes has come, and as Add.
+  Result<HeldSource> Finish(int64_t expected_bytes, Places::Place place);
+
+ private:
+  SourceSpool(Files& files, std::string folder, std::unique_ptr<SpooledBytes> spooled, const AnnouncedSource& announced,
+              const SpoolLimits& limits);
+  Status CheckSize(int64_t size_bytes) const;
+  Status CheckRoom(int64_t more_bytes) const;
+  Status Sniff();
+
+  Files& files_;
+  const std::string folder_;
+  const SpoolLimits limits_;
+  const std::string act_;
+  const bool may_be_none_;
+  std::string first_;      // the first kSniffBytes of it, as far as they have come
+  int64_t looked_at_ = 0;  // when it had so many bytes there was room
+  std::shared_ptr<SpooledBytes> spooled_;
+  std::unique_ptr<File> file_;
+};
 
 class HeldSources {
  public:

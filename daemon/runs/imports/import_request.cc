@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "daemon/ingest/source/source_formats.h"
-#include "daemon/runs/command/request_checks.h"
+#include "daemon/runs/command/run_request.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {

@@ -3,20 +3,63 @@
 // end. Blocks, for as long as the sources are large: from a thread of a pool.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
-#include "daemon/runs/import_ways.h"
-#include "daemon/runs/imports/held_source.h"
+#include "daemon/runs/imports/held_sources.h"
+#include "daemon/runs/run_context.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"
 #include "storage/db/layout.h"
+#include "storage/trace/read/metric_table.h"
 
 namespace kprof {
+
+// The source of an import as an artifact of its run: a copy in the run's folder. Blocking.
+
+// A name that an artifact may have, as near as possible to the source's own, and none of those.
+std::string ArtifactNameFor(const std::string& source_name, const std::vector<ArtifactRow>& taken);
+
+// What was imported of it.
+struct ImportedSource {
+  int fd = -1;  // borrowed
+  int64_t size_bytes = 0;
+  std::string hash;  // of source_hash.h
+};
+
+// Copies as much as was imported, and nothing else: kBadInput where it has other bytes by now. Durable when it returns,
+// but for the folder. kStorageFull where there is no room for it, which is known before; kCancelled once `stop` is
+// requested. What there is of a copy that failed is left to the caller.
+Result<ArtifactRow> KeepSource(const ImportedSource& source, Files& files, const std::string& path,
+                               const std::string& name, const std::stop_token& stop);
+
+// The few rows that the catalog keeps of what the parts of a run measured of kernels (their side tables `metric`): each
+// metric of a kernel over all of its launches, in all parts. The launches themselves stay in the parts.
+//
+// Blocks: on the thread that wrote the parts.
+class PartMetrics {
+ public:
+  // Of a run. Which of them: those that come first.
+  static constexpr size_t kMostRows = 2'048;
+
+  // Of a finished part. Fails as PartReader does.
+  Status Add(const std::string& part_path);
+
+  // The rows of kernels, without a launch; and for the run as a whole how many rows its parts have
+  // (`kernel_metric_rows`) and, where there were too many, how many metrics of kernels are left out
+  // (`kernel_metrics_left_out`). Nothing where no part has any.
+  void Finish(std::vector<MetricRow>& metrics, std::vector<MetricRow>& kernel_metrics);
+
+ private:
+  std::vector<KernelMetric> kept_;
+  int64_t rows_ = 0;
+  int64_t left_out_ = 0;
+};
 
 // What an import is to read; its files are open as long as it lives.
 struct ImportPlan {

@@ -197,7 +197,7 @@ std::optional<LeaseQueue::Outlook> LeaseQueue::OutlookOf(const std::string& id, 
 }
 
 // As they would be granted one after the other, if each gave its devices back before the next. Of one owner and
-// priority the oldest is always first, whatever it wants: a grant sends only younger ones back (served_marks.h).
+// priority the oldest is always first, whatever it wants: a grant sends only younger ones back (lease_queue.h).
 std::vector<const LeaseQueue::Waiting*> LeaseQueue::OrderOfAll() const {
   std::map<std::pair<const User*, int64_t>, std::vector<const Waiting*>> rows;
   for (const auto& [devices, group] : groups_) {

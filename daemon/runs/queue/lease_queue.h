@@ -2,7 +2,7 @@
 // and a set of devices. Pure: it knows neither clock nor catalog, times are handed in. One thread.
 //
 // The order of those who wait: the higher priority first; within it the owner who was served least recently, as each
-// request sees it (served_marks.h); then who came first. The first one of the order whose devices are all free is
+// request sees it (lease_queue.h); then who came first. The first one of the order whose devices are all free is
 // granted all of them, and nobody overtakes an earlier one that wants one of the same devices. Requests without a
 // device share a bounded number of places, in the same order.
 //
@@ -22,6 +22,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,10 +32,69 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/runs/queue/hold_times.h"
-#include "daemon/runs/queue/served_marks.h"
-
 namespace kprof {
+
+// How long devices were held of late, to tell those who wait how long it may take. A moving mean per device: the last
+// holds count most, as what is measured on a device tends to be measured again. Pure; one thread.
+class HoldDurations {
+ public:
+  void Add(const std::string& device, int64_t held_ns) {
+    auto [entry, is_first] = means_ns_.try_emplace(device, static_cast<double>(held_ns));
+    if (!is_first) entry->second += kWeightOfLast * (static_cast<double>(held_ns) - entry->second);
+  }
+
+  // Nothing for a device that nobody gave back yet.
+  std::optional<int64_t> MeanNs(const std::string& device) const {
+    auto found = means_ns_.find(device);
+    if (found == means_ns_.end()) return std::nullopt;
+    return static_cast<int64_t>(found->second);
+  }
+
+ private:
+  static constexpr double kWeightOfLast = 0.25;
+
+  std::map<std::string, double> means_ns_;
+};
+
+// How recently a user was served, as each of their waiting requests sees it: the least recently served user goes first
+// (lease_queue.h), but being served must not push back what the same user has waited with for longer. Else a request
+// for two devices would starve whenever its owner keeps a third one busy: each small grant would send it to the end of
+// the line. So a grant counts against the younger requests of the same user alone.
+//
+// Ages and turns are numbers that only grow: of when a request came, and of grants. Pure; one thread.
+class FairTurns {
+ public:
+  // The request of that age was granted at that turn. REQUIRES: turn is above all before.
+  void Serve(uint64_t age, uint64_t turn) {
+    // It hides the grants to younger ones: whoever they count against, this one does, too, and it is more recent.
+    marks_.erase(marks_.lower_bound(age), marks_.end());
+    marks_.emplace_hint(marks_.end(), age, turn);
+  }
+
+  // Drops what none of the requests that still wait, and none that is yet to come, can tell from its absence. Called
+  // after each Serve, it keeps about as many marks as there are requests; looks at all of them only when it pays.
+  void Prune(const std::set<uint64_t>& waiting) {
+    if (marks_.size() <= 2 * waiting.size() + 2) return;
+    for (auto mark = marks_.begin(), next = std::next(mark); next != marks_.end(); mark = next++) {
+      auto between = waiting.upper_bound(mark->first);
+      if (between == waiting.end() || *between > next->first) marks_.erase(mark);
+    }
+  }
+
+  size_t size() const { return marks_.size(); }
+
+  // The turn of the last grant that counts against a request of that age; 0: none.
+  uint64_t TurnFor(uint64_t age) const {
+    auto after = marks_.lower_bound(age);
+    return after == marks_.begin() ? 0 : std::prev(after)->second;
+  }
+
+  // Of the last grant of all; 0: none.
+  uint64_t last() const { return marks_.empty() ? 0 : marks_.rbegin()->second; }
+
+ private:
+  std::map<uint64_t, uint64_t> marks_;  // age -> turn; both grow together
+};
 
 struct LeaseRequest {
   std::string id;

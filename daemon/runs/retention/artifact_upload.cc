@@ -1,7 +1,7 @@
 #include "daemon/runs/retention/artifact_upload.h"
 
 #include "daemon/runs/command/run_folder.h"
-#include "storage/base/random_name.h"
+#include "storage/base/files.h"
 #include "storage/base/readable_text.h"
 #include "storage/catalog/retention.h"
 #include "storage/catalog/run_table.h"

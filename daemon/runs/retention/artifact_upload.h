@@ -1,13 +1,13 @@
 // Takes a file that a client adds to an ended run: into the state folder's tmp, then in one step into the run's folder
 // and the catalog. Nothing of it is visible before, nothing is left of one that was given up. Its bytes count against
-// the limits of what is stored from the first on (upload_bytes.h). One thread at a time. Blocking: from a worker.
+// the limits of what is stored from the first on (storage_limits.h). One thread at a time. Blocking: from a worker.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
 
-#include "daemon/runs/retention/upload_bytes.h"
+#include "daemon/runs/retention/storage_limits.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 #include "storage/catalog/catalog.h"

@@ -4,9 +4,41 @@
 #include <utility>
 
 #include "daemon/runs/audit/audit_log.h"
+#include "storage/catalog/run_details.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
+
+void StoreRunEnd(const RunContext& parts, RunEndToStore end, std::function<void(const Status&)> done) {
+  const auto store = [end = std::move(end)](Db& db) -> Status {
+    RETURN_IF_ERROR(UpdateRun(db, end.row));
+    if (!end.kernel_metrics.empty()) RETURN_IF_ERROR(PutKernelMetrics(db, end.row.id, end.kernel_metrics));
+    for (const LeftoverRow& leftover : end.told) RETURN_IF_ERROR(ForgetLeftover(db, leftover));
+    for (const LeftoverRow& leftover : end.left) RETURN_IF_ERROR(NoteLeftover(db, leftover));
+    return end.entry ? AppendAudit(db, *end.entry) : OkStatus();
+  };
+  parts.catalog.writer().Submit(store, [&loop = parts.loop, done = std::move(done)](const Status& status) {
+    loop.Post([done, status] { done(status); });
+  });
+}
+
+void PinRun(const RunContext& parts, const std::string& id, bool pinned, const Actor& by,
+            std::function<void(Result<RunRow>)> done) {
+  KPROF_ON_IO_LOOP(parts.loop);
+  auto row = std::make_shared<RunRow>();  // shared by the job, which fills it, and the answer
+  auto job = [id, pinned, by, row, now_ns = parts.clock.unix_ns()](Db& db) -> Status {
+    ASSIGN_OR_RETURN(*row, ReadRun(db, id));
+    if (row->pinned == pinned) return OkStatus();  // no deed, so no entry
+    RETURN_IF_ERROR(SetPinned(db, id, pinned));
+    row->pinned = pinned;
+    return AppendAudit(db, AuditEntryOf(by, pinned ? audit::kPin : audit::kUnpin, *row, now_ns));
+  };
+  parts.catalog.writer().Submit(
+      std::move(job), [&loop = parts.loop, row, done = std::move(done)](const Status& status) {
+        loop.Post([row, done, status] { status.ok() ? done(std::move(*row)) : done(status); });
+      });
+}
+
 namespace {
 
 Status DeleteIfEnded(Db& db, const std::string& id, const Actor& by, int64_t now_ns) {
@@ -25,7 +57,7 @@ class Deletion : public std::enable_shared_from_this<Deletion> {
       : context_(parts), id_(std::move(id)), by_(std::move(by)), done_(std::move(done)) {}
 
   // The row first: a crash before its folder has been moved leaves a folder of no run, which the next start puts out of
-  // the way (stray_files.h).
+  // the way (recovery.h).
   void DeleteRow(bool may_release_reserve) {
     auto remove = [id = id_, by = by_, now_ns = context_.clock.unix_ns()](Db& db) {
       return DeleteIfEnded(db, id, by, now_ns);

@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "daemon/base/log.h"
-#include "storage/base/utc_text.h"
-#include "storage/catalog/known_time.h"
+#include "storage/base/readable_text.h"
+#include "storage/catalog/retention.h"
 
 namespace kprof {
 

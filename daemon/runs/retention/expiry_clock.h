@@ -26,7 +26,7 @@ class ExpiryClock {
   static constexpr int64_t kDriftNs = 60 * kNanosPerSecond;
   static constexpr int64_t kNoteEveryNs = int64_t{3600} * kNanosPerSecond;
 
-  // `known_ns`: storage/catalog/known_time.h, as it was before this start. All outlives it.
+  // `known_ns`: storage/catalog/retention.h, as it was before this start. All outlives it.
   ExpiryClock(IoLoop& loop, const Clock& clock, Writer& writer, std::optional<int64_t> known_ns);
   ExpiryClock(const ExpiryClock&) = delete;
   ExpiryClock& operator=(const ExpiryClock&) = delete;

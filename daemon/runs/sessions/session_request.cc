@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "daemon/clocks/locks/clock_policy.h"
-#include "daemon/runs/command/request_checks.h"
+#include "daemon/runs/command/run_request.h"
 #include "daemon/runs/seconds_text.h"
 
 namespace kprof {

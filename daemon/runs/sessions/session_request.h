@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "daemon/runs/command/request_checks.h"
+#include "daemon/runs/command/run_request.h"
 #include "storage/base/status.h"
 #include "storage/catalog/session_row.h"
 

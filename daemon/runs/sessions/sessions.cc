@@ -6,7 +6,7 @@
 #include "daemon/base/log.h"
 #include "daemon/runs/audit/audit_log.h"
 #include "daemon/runs/command/run_end.h"
-#include "storage/base/random_name.h"
+#include "storage/base/files.h"
 #include "storage/catalog/session_table.h"
 
 namespace kprof {

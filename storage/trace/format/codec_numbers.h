@@ -4,12 +4,35 @@
 // Pure; any thread.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace kprof {
+
+// 64-bit numbers as the eight bytes that codecs write, the lowest first.
+//
+// Pure; any thread.
+static_assert(std::endian::native == std::endian::little);
+
+inline void AppendNumber(uint64_t number, std::string& out) {
+  char bytes[sizeof(number)];
+  std::memcpy(bytes, &number, sizeof(number));
+  out.append(bytes, sizeof(number));
+}
+
+// Off the front; false, with nothing taken, where there are too few bytes.
+inline bool TakeNumber(std::string_view& bytes, uint64_t& number) {
+  if (bytes.size() < sizeof(number)) return false;
+  std::memcpy(&number, bytes.data(), sizeof(number));
+  bytes.remove_prefix(sizeof(number));
+  return true;
+}
 
 // Differences wrap around, so that any two values have one.
 constexpr uint64_t Difference(int64_t a, int64_t b) {

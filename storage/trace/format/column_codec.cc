@@ -8,7 +8,6 @@
 #include "storage/trace/format/bit_packing.h"
 #include "storage/trace/format/byte_planes.h"
 #include "storage/trace/format/codec_numbers.h"
-#include "storage/trace/format/number_bytes.h"
 #include "storage/trace/format/value_runs.h"
 
 namespace kprof {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "storage/db/statement.h"
-#include "storage/trace/format/column_checksum.h"
+#include "storage/trace/format/part_checksums.h"
 #include "storage/trace/format/part_schema.h"
 
 namespace kprof {

@@ -8,7 +8,7 @@
 
 #include "storage/base/status.h"
 #include "storage/db/db.h"
-#include "storage/trace/format/arg_shape.h"
+#include "storage/trace/format/event_args.h"
 #include "storage/trace/format/trace_model.h"
 
 namespace kprof {

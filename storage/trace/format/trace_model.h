@@ -4,9 +4,26 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
+#include <string>
 
 namespace kprof {
+
+// A track: where events of a trace lie. A stream of a device, a thread, a counter.
+struct TrackRow {
+  uint32_t id = 0;
+  std::string kind;  // gpu_stream, cpu_thread, async, counter, nc_engine...: docs/trace_format.md has the list
+  std::string name;
+  std::optional<std::string> pid;  // as the source has it; not always a number
+  std::optional<std::string> tid;
+  std::optional<std::string> process;  // its name
+  std::optional<int64_t> device;
+  std::optional<int64_t> stream;
+  std::optional<int64_t> sort_index;
+
+  bool operator==(const TrackRow&) const = default;
+};
 
 enum class EventKind : uint8_t {
   kSlice = 1,           // has a duration
@@ -27,10 +44,10 @@ enum class EventColumn : uint8_t {
   kTrack = 3,        // the track's number
   kName = 4,         // a string's number, here and below
   kCategory = 5,     //
-  kShape = 6,        // of the arguments: arg_shape.h; 0 is no arguments
+  kShape = 6,        // of the arguments: event_args.h; 0 is no arguments
   kCorrelation = 7,  // with what on another track it belongs together; or kNoValue
   kValue = 8,        // the bits of a double; a counter's only argument is how its source wrote it: event_args.h
-  kFlowId = 9,       // flow_id.h
+  kFlowId = 9,       // flow_rules.h
   kPhase = 10,       // the letter of a trace event's phase, where the kind has several
   kDepth = 11,       // in how many slices of its track it is; made by who writes the part
   kSlice = 12,       // of a flow: the row of the slice that it touches, or kNoValue; of a total: the first it is of

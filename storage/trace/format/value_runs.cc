@@ -5,7 +5,6 @@
 
 #include "storage/trace/format/bit_packing.h"
 #include "storage/trace/format/codec_numbers.h"
-#include "storage/trace/format/number_bytes.h"
 
 namespace kprof {
 

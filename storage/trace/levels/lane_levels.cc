@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "storage/trace/format/event_time.h"
-#include "storage/trace/write/event_rows.h"
+#include "storage/trace/write/segment_maker.h"
 
 namespace kprof {
 namespace {

@@ -9,7 +9,7 @@
 #include "storage/trace/format/event_time.h"
 #include "storage/trace/levels/counter_levels.h"
 #include "storage/trace/levels/lane_levels.h"
-#include "storage/trace/levels/level_samples.h"
+#include "storage/trace/levels/level_choice.h"
 
 namespace kprof {
 namespace {

@@ -1,5 +1,5 @@
 // Levels of detail of a part's instants (lane_levels.h) and of its counters (counter_levels.h), once all of them are
-// there: which levels are worth their rows is seen by samples of all of them (level_samples.h), then they are read once
+// there: which levels are worth their rows is seen by samples of all of them (level_choice.h), then they are read once
 // more, segment by segment.
 //
 // On the caller's thread, as is `write`. Memory: that of the samples, then some columns of a segment, what is open on
@@ -15,7 +15,7 @@
 
 #include "storage/base/status.h"
 #include "storage/db/db.h"
-#include "storage/trace/levels/written_segment.h"
+#include "storage/trace/levels/level_choice.h"
 #include "storage/trace/write/segment_maker.h"
 
 namespace kprof {

@@ -1,25 +1,136 @@
 #include "storage/trace/levels/slice_pass.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "storage/base/status.h"
 #include "storage/trace/format/column_store.h"
 #include "storage/trace/format/event_time.h"
-#include "storage/trace/levels/level_samples.h"
-#include "storage/trace/levels/slice_group.h"
+#include "storage/trace/levels/detail_levels.h"
+#include "storage/trace/levels/level_choice.h"
 #include "storage/trace/write/slice_nesting.h"
 
 namespace kprof {
 namespace {
+
+// Slices of some tracks, gathered from the segments that hold them: brought into the order of a trace, each gets its
+// depth, and they go into the levels of detail.
+//
+// One thread at a time: who gathers gives it to who nests.
+
+// Rows of one track, one behind the other in one segment.
+struct SlicePiece {
+  size_t segment = 0;  // by its place among those that are gathered from
+  size_t first = 0;
+  size_t count = 0;
+};
+
+class SliceGroup {
+ public:
+  // For the next ones; keeps its memory.
+  void Clear();
+  // All rows of a track. Each track once.
+  void AddTrack(int64_t track, std::span<const SlicePiece> pieces);
+  size_t rows() const { return rows_; }
+
+  bool IsIn(size_t segment) const { return segment < pieces_.size() && !pieces_[segment].empty(); }
+  // Its rows of a segment, out of that one's columns. REQUIRES: all tracks are added, and the columns have all rows.
+  void Gather(size_t segment, std::span<const int64_t> times, std::span<const int64_t> durations,
+              std::span<const int64_t> names);
+
+  // Once all are gathered.
+  Status Nest(SliceNesting& nesting, DetailLevels& levels);
+  // Into those of segments, row by row.
+  void GiveDepths(std::span<std::vector<int16_t>> depths) const;
+
+ private:
+  struct Track {
+    int64_t id = 0;
+    size_t first = 0;  // of ours
+    size_t count = 0;
+  };
+  struct Place {
+    SlicePiece piece;
+    size_t at = 0;  // its first row's place among ours
+  };
+
+  std::vector<Track> tracks_;
+  std::vector<std::vector<Place>> pieces_;  // by segment
+  size_t rows_ = 0;
+  std::vector<int64_t> times_;
+  std::vector<int64_t> durations_;
+  std::vector<int64_t> names_;
+  std::vector<int16_t> depths_;
+};
+
+static_assert(kMostDepth <= std::numeric_limits<int16_t>::max());
+
+void SliceGroup::Clear() {
+  tracks_.clear();
+  for (std::vector<Place>& of_segment : pieces_) of_segment.clear();
+  rows_ = 0;
+}
+
+void SliceGroup::AddTrack(int64_t track, std::span<const SlicePiece> pieces) {
+  const size_t first = rows_;
+  for (const SlicePiece& piece : pieces) {
+    if (pieces_.size() <= piece.segment) pieces_.resize(piece.segment + 1);
+    pieces_[piece.segment].push_back({piece, rows_});
+    rows_ += piece.count;
+  }
+  tracks_.push_back({track, first, rows_ - first});
+}
+
+void SliceGroup::Gather(size_t segment, std::span<const int64_t> times, std::span<const int64_t> durations,
+                        std::span<const int64_t> names) {
+  for (std::vector<int64_t>* column : {&times_, &durations_, &names_}) column->resize(rows_);
+  for (const auto& [piece, at] : pieces_[segment]) {
+    const auto place = static_cast<ptrdiff_t>(at);
+    std::copy_n(times.begin() + static_cast<ptrdiff_t>(piece.first), piece.count, times_.begin() + place);
+    std::copy_n(durations.begin() + static_cast<ptrdiff_t>(piece.first), piece.count, durations_.begin() + place);
+    std::copy_n(names.begin() + static_cast<ptrdiff_t>(piece.first), piece.count, names_.begin() + place);
+  }
+}
+
+Status SliceGroup::Nest(SliceNesting& nesting, DetailLevels& levels) {
+  depths_.resize(rows_);
+  for (const Track& track : tracks_) {
+    const std::span times = std::span<const int64_t>(times_).subspan(track.first, track.count);
+    const std::span durations = std::span<const int64_t>(durations_).subspan(track.first, track.count);
+    const std::span names = std::span<const int64_t>(names_).subspan(track.first, track.count);
+    const std::span depths = std::span(depths_).subspan(track.first, track.count);
+    const std::vector<uint32_t> order = OrderByTime(times, durations);
+    for (const uint32_t row : order) {
+      depths[row] = static_cast<int16_t>(nesting.Add(times[row], durations[row], track.id));
+    }
+    RETURN_IF_ERROR(levels.Add(order, [&](uint32_t row) {
+      return DetailSlice{times[row], durations[row], track.id, depths[row], names[row]};
+    }));
+  }
+  return OkStatus();
+}
+
+void SliceGroup::GiveDepths(std::span<std::vector<int16_t>> depths) const {
+  for (size_t segment = 0; segment < pieces_.size(); ++segment) {
+    for (const auto& [piece, at] : pieces_[segment]) {
+      std::copy_n(depths_.begin() + static_cast<ptrdiff_t>(at), piece.count,
+                  depths[segment].begin() + static_cast<ptrdiff_t>(piece.first));
+    }
+  }
+}
 
 // Where no thread can be started, one behind the other.
 void RunBeside(const std::function<void()>& first, const std::function<void()>& second) {

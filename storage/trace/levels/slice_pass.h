@@ -21,7 +21,7 @@
 #include "storage/base/status.h"
 #include "storage/db/db.h"
 #include "storage/trace/levels/detail_levels.h"
-#include "storage/trace/levels/written_segment.h"
+#include "storage/trace/levels/level_choice.h"
 
 namespace kprof {
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/trace/write/event_rows.h"
 #include "storage/trace/write/segment_maker.h"
 
 namespace kprof {

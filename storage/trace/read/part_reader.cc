@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <utility>
@@ -10,9 +11,43 @@
 #include "storage/trace/format/event_time.h"
 #include "storage/trace/format/part_checksums.h"
 #include "storage/trace/format/part_schema.h"
-#include "storage/trace/read/part_error.h"
 
 namespace kprof {
+namespace {
+
+constexpr const char* kRemedy = "import its source again";
+
+}  // namespace
+
+Status BrokenPart(const std::string& path, std::string why) {
+  return Fail(ErrorCode::kStorageBroken, "read trace part " + path, std::move(why), kRemedy);
+}
+
+Status OfPart(const Status& status, std::string what) {
+  const bool is_file = status.code() == ErrorCode::kInternal || status.code() == ErrorCode::kUsage;
+  if (!is_file) return status.In(std::move(what));
+  return Fail(ErrorCode::kStorageBroken, status.what(), status.why(), kRemedy).In(std::move(what));
+}
+
+std::vector<SegmentCluster> ClustersOf(std::span<const Segment> segments) {
+  std::vector<Segment> sorted(segments.begin(), segments.end());
+  std::sort(sorted.begin(), sorted.end(), [](const Segment& a, const Segment& b) {
+    return std::pair(a.min_time_ns, a.id) < std::pair(b.min_time_ns, b.id);
+  });
+  std::vector<SegmentCluster> clusters;
+  int64_t end = 0;
+  for (const Segment& segment : sorted) {
+    // What was cut of one ordered whole may have one time on both sides of the cut.
+    if (clusters.empty() || segment.min_time_ns >= end) {
+      clusters.emplace_back();
+      end = segment.max_time_ns;
+    }
+    clusters.back().push_back(segment);
+    end = std::max(end, segment.max_time_ns);
+  }
+  return clusters;
+}
+
 namespace {
 
 constexpr size_t kKeptReaderStatements = 16;

@@ -20,15 +20,23 @@
 
 #include "storage/base/status.h"
 #include "storage/db/db.h"
-#include "storage/trace/format/arg_shape.h"
 #include "storage/trace/format/column_store.h"
+#include "storage/trace/format/event_args.h"
 #include "storage/trace/format/side_table.h"
 #include "storage/trace/format/trace_model.h"
-#include "storage/trace/format/track_row.h"
 #include "storage/trace/read/column_cache.h"
 #include "storage/trace/read/part_strings.h"
 
 namespace kprof {
+
+// What reading a trace part fails with. A part is untrusted: what SQLite finds wrong with its file is the part's fault,
+// not ours.
+
+// kStorageBroken, naming the part.
+Status BrokenPart(const std::string& path, std::string why);
+
+// Of what was done with a part: kStorageBroken where SQLite has no better word for it, or takes it for too much.
+Status OfPart(const Status& status, std::string what);
 
 struct Segment {
   int64_t id = 0;
@@ -156,5 +164,15 @@ class PartReader {
   };
   Counted counted_;  // where arguments were read last
 };
+
+// Segments that overlap in time, put together: whoever goes along the slices of a part in the order of time reads a
+// cluster at once.
+//
+// Pure; any thread.
+
+// Those that overlap, or one that overlaps none; those that follow begin when it has ended.
+using SegmentCluster = std::vector<Segment>;
+// In the order of time.
+std::vector<SegmentCluster> ClustersOf(std::span<const Segment> segments);
 
 }  // namespace kprof

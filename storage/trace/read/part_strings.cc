@@ -5,7 +5,7 @@
 
 #include "storage/db/statement.h"
 #include "storage/trace/format/part_checksums.h"
-#include "storage/trace/read/part_error.h"
+#include "storage/trace/read/part_reader.h"
 
 namespace kprof {
 namespace {

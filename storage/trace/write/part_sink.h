@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "storage/base/status.h"
-#include "storage/trace/format/arg_shape.h"
+#include "storage/trace/format/event_args.h"
 #include "storage/trace/format/side_table.h"
-#include "storage/trace/format/track_row.h"
+#include "storage/trace/format/trace_model.h"
 #include "storage/trace/write/segment_maker.h"
 
 namespace kprof {

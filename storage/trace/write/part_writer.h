@@ -29,6 +29,16 @@
 
 namespace kprof {
 
+// Which rank of a job a trace part is, where that is known only once the part is finished: what other parts of its run
+// say decides, too.
+//
+// Blocks.
+
+// Makes of a part's fact `rank` what its run says; none: nobody knows, and there is no such fact. It is on the disk
+// when this returns; its size. REQUIRES: `path` is a part that nobody has opened, and nobody will before this returns:
+// where it fails, or we die before, the part is of no use any more.
+Result<int64_t> SetPartRank(Files& files, const std::string& path, std::optional<int64_t> rank);
+
 constexpr std::string_view kPartialEnding = ".partial";
 constexpr int kPartPageBytes = 8192;
 constexpr int kSmallPartPageBytes = 1024;

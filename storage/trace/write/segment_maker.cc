@@ -5,7 +5,6 @@
 #include <map>
 
 #include "storage/trace/format/event_time.h"
-#include "storage/trace/format/time_order.h"
 
 namespace kprof {
 namespace {

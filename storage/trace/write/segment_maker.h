@@ -1,19 +1,31 @@
-// Makes segments of events: brings them into their order (time_order.h), cuts them, and encodes each column of each
+// Makes segments of events: brings them into their order (event_time.h), cuts them, and encodes each column of each
 // piece by itself.
 //
 // Pure; any thread. One thread plans, then each segment may be encoded on a thread of its own.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "storage/trace/format/arg_shape.h"
 #include "storage/trace/format/column_codec.h"
+#include "storage/trace/format/event_args.h"
 #include "storage/trace/format/trace_model.h"
-#include "storage/trace/write/event_rows.h"
 
 namespace kprof {
+
+// Events of one kind in memory, column by column, in no order: what a reader fills, and segments are made of.
+struct EventRows {
+  // By IndexOf(column); what the kind does not have is empty, all others are of one size.
+  std::array<std::vector<int64_t>, kEventColumns> columns;
+  // By shape, by slot: the values of the rows of that shape, in their order. Empty for slots without a column.
+  std::vector<std::vector<std::vector<int64_t>>> args;
+
+  std::vector<int64_t>& of(EventColumn column) { return columns[IndexOf(column)]; }
+  const std::vector<int64_t>& of(EventColumn column) const { return columns[IndexOf(column)]; }
+  size_t size() const { return of(EventColumn::kTime).size(); }
+};
 
 struct EncodedSegment {
   struct Column {

@@ -9,11 +9,10 @@
 #include <tuple>
 #include <vector>
 
-#include "storage/trace/format/arg_shape.h"
+#include "storage/trace/format/event_args.h"
 #include "storage/trace/format/side_table.h"
 #include "storage/trace/format/trace_model.h"
-#include "storage/trace/format/track_row.h"
-#include "storage/trace/write/event_rows.h"
+#include "storage/trace/write/segment_maker.h"
 
 namespace kprof {
 

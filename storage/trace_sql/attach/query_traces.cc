@@ -6,7 +6,6 @@
 #include "storage/sandbox/catalog_tables.h"
 #include "storage/sandbox/memory_quota.h"
 #include "storage/trace_sql/tables/side_tables.h"
-#include "storage/trace_sql/trace_table.h"
 #include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {

@@ -11,7 +11,7 @@
 #include "storage/sandbox/guest_tables.h"
 #include "storage/trace/read/part_pool.h"
 #include "storage/trace_sql/attach/table_provider.h"
-#include "storage/trace_sql/parts/trace_place.h"
+#include "storage/trace_sql/parts/open_part.h"
 #include "storage/trace_sql/trace_set.h"
 
 namespace kprof {

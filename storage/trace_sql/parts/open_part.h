@@ -4,6 +4,7 @@
 // One thread. What it hands out by pointer lives as long as this.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,13 +17,52 @@
 #include <vector>
 
 #include "storage/base/status.h"
+#include "storage/trace/format/trace_model.h"
 #include "storage/trace/read/part_pool.h"
 #include "storage/trace/read/part_reader.h"
 #include "storage/trace_sql/parts/query_budget.h"
-#include "storage/trace_sql/parts/sql_id.h"
-#include "storage/trace_sql/parts/trace_place.h"
 
 namespace kprof {
+
+// Which part of which run: what a query is told to read.
+struct TracePlace {
+  std::string run;              // its id
+  std::string part;             // its name
+  std::string path;             // of its file
+  std::optional<int64_t> rank;  // nothing: what the part itself says
+};
+
+// Ids as SQL has them: of all parts of a query together, and the same as long as the list of its parts is. The highest
+// bits are the part, the others its own number (of a row, of a track).
+constexpr int kSqlIdBits = 40;
+constexpr int64_t kMostSqlRows = int64_t{1} << kSqlIdBits;
+constexpr int64_t kMostSqlParts = int64_t{1} << 16;
+
+constexpr int64_t SqlId(int64_t part, int64_t number) {
+  return part << kSqlIdBits | number;
+}
+constexpr int64_t PartOfSqlId(int64_t id) {
+  return id >> kSqlIdBits;
+}
+constexpr int64_t NumberOfSqlId(int64_t id) {
+  return id & (kMostSqlRows - 1);
+}
+
+// Correlations as SQL has them: those of different parts never are the same. The part stands above the bits of its own
+// number; those of the first part are as they are, and so is one that does not fit below, whatever its part.
+constexpr int kSqlCorrelationBits = 48;
+constexpr int64_t kSqlCorrelations = int64_t{1} << kSqlCorrelationBits;
+
+constexpr bool FitsSqlCorrelation(int64_t own_correlation) {
+  return own_correlation >= 0 && own_correlation < kSqlCorrelations;
+}
+constexpr int64_t FirstSqlCorrelation(int64_t part) {
+  return static_cast<int64_t>(static_cast<uint64_t>(part) << kSqlCorrelationBits);
+}
+// kNoValue stays what it is.
+constexpr int64_t SqlCorrelation(int64_t part, int64_t own) {
+  return FitsSqlCorrelation(own) ? FirstSqlCorrelation(part) | own : own;
+}
 
 class CorrelationIndex;
 class FlowPairs;
@@ -118,6 +158,44 @@ class OpenPart {
   const std::unique_ptr<SliceParents> parents_;
   const std::unique_ptr<FlowPairs> flows_;
   int64_t columns_read_ = 0;
+};
+
+// A segment while a query goes through it: columns are decoded when a value of them is asked for, and stay.
+//
+// One thread. The part must outlive it.
+class SegmentView {
+ public:
+  SegmentView(OpenPart& part, const Segment& segment) : part_(&part), segment_(&segment) {}
+
+  OpenPart& part() const { return *part_; }
+  const Segment& segment() const { return *segment_; }
+  uint32_t rows() const { return segment_->rows; }
+
+  // As many values as there are rows.
+  Result<const int64_t*> Column(EventColumn column) {
+    const DecodedColumn& held = columns_[IndexOf(column)];
+    if (held != nullptr) return held->data();
+    return Load(column);
+  }
+  // The same where it was asked for before, else null.
+  const int64_t* Held(EventColumn column) const {
+    const DecodedColumn& held = columns_[IndexOf(column)];
+    return held == nullptr ? nullptr : held->data();
+  }
+  // The slot's value for a row of that shape.
+  Result<int64_t> Arg(uint32_t row, uint32_t shape, uint32_t slot);
+  // The shape of a row, which is one of the part's.
+  Result<uint32_t> Shape(uint32_t row);
+
+ private:
+  Result<const int64_t*> Load(EventColumn column);
+  Status CountShapes();
+
+  OpenPart* part_;
+  const Segment* segment_;
+  std::array<DecodedColumn, kEventColumns> columns_;
+  std::vector<uint32_t> among_shape_;  // of each row: which one of its shape it is; made when arguments are asked for
+  std::vector<std::vector<DecodedColumn>> args_;  // by shape, by slot
 };
 
 }  // namespace kprof

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "storage/trace/format/time_order.h"
+#include "storage/trace/format/event_time.h"
 
 namespace kprof {
 namespace {

@@ -5,16 +5,43 @@
 // One thread. The set must outlive it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/trace_sql/parts/segment_view.h"
-#include "storage/trace_sql/scan/scan_filter.h"
+#include "storage/trace/format/trace_model.h"
+#include "storage/trace_sql/parts/open_part.h"
+#include "storage/trace_sql/scan/scan_conditions.h"
 #include "storage/trace_sql/trace_set.h"
 
 namespace kprof {
+
+// What the conditions of a query leave of events: made of ScanConditions by their columns' meaning.
+struct ScanFilter {
+  TextFilter run;
+  TextFilter part;   // its name
+  IntegerFilter id;  // of SQL, as is the next one, the parent, and the correlation
+  IntegerFilter track;
+  IntegerFilter parent;
+  // By IndexOf(column): time, duration, depth, correlation.
+  std::array<IntegerFilter, kEventColumns> values;
+  // Name and category.
+  std::array<TextFilter, kEventColumns> texts;
+
+  IntegerFilter& of(EventColumn column) { return values[IndexOf(column)]; }
+  const IntegerFilter& of(EventColumn column) const { return values[IndexOf(column)]; }
+  TextFilter& text(EventColumn column) { return texts[IndexOf(column)]; }
+  const TextFilter& text(EventColumn column) const { return texts[IndexOf(column)]; }
+};
+
+// Where the children of slices are, for who asks by parent_id: on the track of a parent, within its time, one level
+// below it; those of several on their tracks, within the time of all of them.
+
+// Narrows the filter to that, where it names few parents; they are still to be compared.
+Status NarrowToChildren(TraceSet& set, EventKind kind, ScanFilter& filter);
 
 class EventScan {
  public:

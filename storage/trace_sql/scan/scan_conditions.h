@@ -4,16 +4,90 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "storage/base/status.h"
 #include "storage/trace_sql/parts/open_part.h"
-#include "storage/trace_sql/scan/scan_condition.h"
 
 namespace kprof {
+
+// A condition on a column that SQLite hands to a table, with its value. In the text of a plan it is a word: the
+// column's name and one of these: = =any > >= < <= :glob :like <> :is :isnot :null. The
+// last four are for who leaves out (daemon/trace_functions): tables leave them to SQLite.
+enum class ScanOp { kEqual, kAny, kMore, kAtLeast, kLess, kAtMost, kGlob, kLike, kNotEqual, kIs, kIsNot, kNull };
+
+// As a plan writes it.
+std::string_view ScanOpText(ScanOp op);
+constexpr bool IsRange(ScanOp op) {
+  return op == ScanOp::kMore || op == ScanOp::kAtLeast || op == ScanOp::kLess || op == ScanOp::kAtMost;
+}
+
+// Other: a blob.
+struct OtherCell {
+  bool operator==(const OtherCell&) const = default;
+};
+using ScanCell = std::variant<std::monostate, int64_t, double, std::string, OtherCell>;
+
+struct ScanCondition {
+  int column = 0;
+  ScanOp op = ScanOp::kEqual;
+  std::vector<ScanCell> values;  // one, or those of kAny; of kNull it is NULL
+
+  bool operator==(const ScanCondition&) const = default;
+};
+
+// A word of a plan taken apart; nothing where it is no condition.
+struct ScanWord {
+  std::string_view column;
+  ScanOp op = ScanOp::kEqual;
+};
+std::optional<ScanWord> ReadScanWord(std::string_view word);
+
+// What conditions leave of a column of integers: those in a range and, where there is one, in a list. Holds all that
+// SQLite would accept, so that SQLite, which compares again, finds no less than without it.
+class IntegerFilter {
+ public:
+  // One that says nothing of integers (a text, a blob) is left to SQLite.
+  void Add(const ScanCondition& condition);
+  void KeepOnly(std::vector<int64_t> values);
+  void KeepBetween(int64_t least, int64_t most);
+
+  bool is_active() const { return is_active_; }
+  bool is_empty() const { return min_ > max_ || (any_ && any_->empty()); }
+  int64_t min() const { return min_; }
+  int64_t max() const { return max_; }
+  // In ascending order, those in the range; null where all are.
+  const std::vector<int64_t>* list() const { return any_ ? &*any_ : nullptr; }
+  std::optional<int64_t> only() const;
+
+  // No value (kNoValue) is never accepted by one that is active.
+  bool Accepts(int64_t value) const {
+    if (!is_active_) return true;
+    if (value < min_ || value > max_) return false;
+    return !any_ || IsListed(value);
+  }
+  // Whether there may be one between these.
+  bool Touches(int64_t least, int64_t most) const;
+  // The same for the numbers of a part, where this one is for ids of SQL.
+  IntegerFilter NumbersOf(int64_t part) const;
+  // The same for a part's own correlations, where this one is for those of SQL; it may accept some more.
+  IntegerFilter CorrelationsOf(int64_t part) const;
+
+ private:
+  bool IsListed(int64_t value) const;
+  void Trim();
+
+  bool is_active_ = false;
+  int64_t min_ = std::numeric_limits<int64_t>::min() + 1;
+  int64_t max_ = std::numeric_limits<int64_t>::max();
+  std::optional<std::vector<int64_t>> any_;
+};
 
 class TextFilter {
  public:

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "storage/trace_sql/scan/integer_filter.h"
+#include "storage/trace_sql/scan/scan_conditions.h"
 
 namespace kprof {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/trace_sql/scan/scan_condition.h"
-#include "storage/trace_sql/trace_table.h"
+#include "storage/trace_sql/scan/scan_conditions.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
 

@@ -2,12 +2,193 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <optional>
+#include <string>
 
-#include "storage/trace/format/arg_decimal.h"
+#include "storage/trace/format/event_args.h"
 #include "storage/trace_sql/tables/strict_json.h"
 
 namespace kprof {
+namespace {
+
+constexpr size_t kNowhere = std::string_view::npos;
+
+void AppendUtf8(uint32_t code, std::string& text) {
+  if (code < 0x80) {
+    text += static_cast<char>(code);
+  } else if (code < 0x800) {
+    text += static_cast<char>(0xc0 | code >> 6);
+    text += static_cast<char>(0x80 | (code & 0x3f));
+  } else if (code < 0x10000) {
+    text += static_cast<char>(0xe0 | code >> 12);
+    text += static_cast<char>(0x80 | (code >> 6 & 0x3f));
+    text += static_cast<char>(0x80 | (code & 0x3f));
+  } else {
+    text += static_cast<char>(0xf0 | code >> 18);
+    text += static_cast<char>(0x80 | (code >> 12 & 0x3f));
+    text += static_cast<char>(0x80 | (code >> 6 & 0x3f));
+    text += static_cast<char>(0x80 | (code & 0x3f));
+  }
+}
+
+std::optional<uint32_t> FourHex(std::string_view text) {
+  if (text.size() < 4) return std::nullopt;
+  uint32_t code = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + 4, code, 16);
+  if (parsed.ptr != text.data() + 4) return std::nullopt;
+  return code;
+}
+
+// What stands between the quotes of a JSON string.
+std::string Unescaped(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    if (text[0] != '\\' || text.size() < 2) {
+      plain += text[0];
+      text.remove_prefix(1);
+      continue;
+    }
+    const char c = text[1];
+    text.remove_prefix(2);
+    constexpr std::string_view kLetters = "bfnrt";
+    if (const size_t letter = kLetters.find(c); letter != kNowhere) {
+      plain += "\b\f\n\r\t"[letter];
+      continue;
+    }
+    if (c != 'u') {
+      plain += c;
+      continue;
+    }
+    std::optional<uint32_t> code = FourHex(text);
+    if (!code) {
+      plain += "\\u";
+      continue;
+    }
+    text.remove_prefix(4);
+    if (*code >= 0xd800 && *code < 0xdc00 && text.starts_with("\\u")) {
+      const std::optional<uint32_t> low = FourHex(text.substr(2));
+      if (low && *low >= 0xdc00 && *low < 0xe000) {
+        code = 0x10000 + ((*code - 0xd800) << 10) + (*low - 0xdc00);
+        text.remove_prefix(6);
+      }
+    }
+    AppendUtf8(*code, plain);
+  }
+  return plain;
+}
+
+// Behind the string that begins at `at` with its quote.
+size_t EndOfText(std::string_view json, size_t at) {
+  for (++at; at < json.size(); ++at) {
+    if (json[at] == '\\') {
+      ++at;
+    } else if (json[at] == '"') {
+      return at + 1;
+    }
+  }
+  return kNowhere;
+}
+
+size_t EndOfValue(std::string_view json, size_t at) {
+  size_t depth = 0;
+  while (at < json.size()) {
+    const char c = json[at];
+    if (c == '"') {
+      at = EndOfText(json, at);
+      if (at == kNowhere) return kNowhere;
+      continue;
+    }
+    if (depth == 0 && (c == ',' || c == '}' || c == ']')) return at;
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    ++at;
+  }
+  return kNowhere;
+}
+
+size_t SkipSpace(std::string_view json, size_t at) {
+  while (at < json.size() && (json[at] == ' ' || json[at] == '\n' || json[at] == '\t' || json[at] == '\r')) ++at;
+  return at;
+}
+
+void ResultOfNumber(sqlite3_context* context, std::string_view number) {
+  if (number.find_first_of(".eE") == kNowhere) {
+    int64_t integer = 0;
+    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), integer);
+    if (parsed.ec == std::errc() && parsed.ptr == number.data() + number.size()) {
+      return sqlite3_result_int64(context, integer);
+    }
+  }
+  double real = 0;
+  const auto parsed = std::from_chars(number.data(), number.data() + number.size(), real);
+  if (parsed.ec == std::errc()) return sqlite3_result_double(context, real);
+  sqlite3_result_text64(context, number.data(), number.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+void ResultOfValue(sqlite3_context* context, std::string_view value) {
+  if (value == "null") return sqlite3_result_null(context);
+  if (value == "true" || value == "false") return sqlite3_result_int(context, value == "true" ? 1 : 0);
+  if (value[0] == '"' && value.size() >= 2) {
+    const std::string_view inside = value.substr(1, value.size() - 2);
+    if (inside.find('\\') == kNowhere) {
+      return sqlite3_result_text64(context, inside.data(), inside.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+    }
+    const std::string plain = Unescaped(inside);
+    return sqlite3_result_text64(context, plain.data(), plain.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  }
+  if (value[0] == '-' || (value[0] >= '0' && value[0] <= '9')) return ResultOfNumber(context, value);
+  sqlite3_result_text64(context, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+std::string_view ArgTextOf(sqlite3_value* value) {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
+  if (text == nullptr) return {};
+  return {text, static_cast<size_t>(sqlite3_value_bytes(value))};
+}
+
+void Arg(sqlite3_context* context, int, sqlite3_value** args) noexcept {
+  if (sqlite3_value_type(args[0]) != SQLITE_TEXT || sqlite3_value_type(args[1]) != SQLITE_TEXT) return;
+  const std::string_view value = FindJsonMember(ArgTextOf(args[0]), ArgTextOf(args[1]));
+  if (!value.empty()) ResultOfValue(context, value);
+}
+
+}  // namespace
+
+std::string_view FindJsonMember(std::string_view object, std::string_view key) {
+  size_t at = SkipSpace(object, 0);
+  if (at >= object.size() || object[at] != '{') return {};
+  ++at;
+  while (true) {
+    at = SkipSpace(object, at);
+    if (at >= object.size() || object[at] != '"') return {};
+    const size_t key_end = EndOfText(object, at);
+    if (key_end == kNowhere) return {};
+    const std::string_view name = object.substr(at + 1, key_end - at - 2);
+    at = SkipSpace(object, key_end);
+    if (at >= object.size() || object[at] != ':') return {};
+    at = SkipSpace(object, at + 1);
+    const size_t end = EndOfValue(object, at);
+    if (end == kNowhere || end == at) return {};
+    const bool found = name.find('\\') == kNowhere ? name == key : Unescaped(name) == key;
+    if (found) {
+      size_t last = end;
+      while (last > at && (object[last - 1] == ' ' || object[last - 1] == '\n' || object[last - 1] == '\t' ||
+                           object[last - 1] == '\r')) {
+        --last;
+      }
+      return object.substr(at, last - at);
+    }
+    if (object[end] != ',') return {};
+    at = end + 1;
+  }
+}
+
+int RegisterArgFunction(sqlite3* db) {
+  return sqlite3_create_function(db, "arg", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, nullptr, Arg,
+                                 nullptr, nullptr);
+}
+
 namespace {
 
 void AppendInteger(int64_t value, std::string& json) {

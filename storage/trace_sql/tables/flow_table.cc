@@ -5,11 +5,9 @@
 #include <vector>
 
 #include "storage/trace_sql/parts/flow_pairs.h"
-#include "storage/trace_sql/parts/segment_view.h"
-#include "storage/trace_sql/scan/integer_filter.h"
+#include "storage/trace_sql/parts/open_part.h"
 #include "storage/trace_sql/scan/scan_conditions.h"
-#include "storage/trace_sql/sql_result.h"
-#include "storage/trace_sql/trace_table.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
 namespace {

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "storage/trace_sql/scan/integer_filter.h"
 #include "storage/trace_sql/scan/scan_conditions.h"
 
 namespace kprof {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "storage/trace_sql/trace_table.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
 

@@ -1,8 +1,8 @@
 #include <string>
 
-#include "storage/trace_sql/sql_result.h"
 #include "storage/trace_sql/tables/listed_table.h"
 #include "storage/trace_sql/tables/strict_json.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
 namespace {

@@ -8,9 +8,8 @@
 
 #include "storage/db/statement.h"
 #include "storage/trace/read/metric_table.h"
-#include "storage/trace_sql/scan/integer_filter.h"
 #include "storage/trace_sql/scan/scan_conditions.h"
-#include "storage/trace_sql/sql_result.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
 namespace {

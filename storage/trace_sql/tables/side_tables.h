@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/trace_sql/trace_table.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
 

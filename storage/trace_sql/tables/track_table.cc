@@ -2,8 +2,8 @@
 #include <string>
 #include <string_view>
 
-#include "storage/trace_sql/sql_result.h"
 #include "storage/trace_sql/tables/listed_table.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
 namespace {

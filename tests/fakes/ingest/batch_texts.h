@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "daemon/ingest/assemble/batch_sink.h"
-#include "daemon/ingest/assemble/batch_text.h"
 #include "tests/fakes/ingest/row_text.h"
 
 namespace kprof {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <utility>
 
-#include "daemon/ingest/source/source_growth.h"
-#include "storage/base/unique_fd.h"
+#include "daemon/ingest/source/source_file.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 

@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "storage/trace/format/arg_decimal.h"
-#include "storage/trace/format/arg_shape.h"
-#include "storage/trace/format/flow_id.h"
+#include "storage/trace/format/event_args.h"
+#include "storage/trace/format/flow_rules.h"
 #include "storage/trace/format/part_schema.h"
 #include "storage/trace/format/trace_model.h"
-#include "storage/trace/write/event_rows.h"
+#include "storage/trace/write/segment_maker.h"
 #include "storage/trace/write/trace_batch.h"
 
 namespace kprof {

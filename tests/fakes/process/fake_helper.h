@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "daemon/process/helper_client/helper_protocol.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/packet_socket.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "storage/trace/format/column_checksum.h"
+#include "storage/trace/format/part_checksums.h"
 
 namespace kprof {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "storage/crypto/openssl_handles.h"
 
 namespace kprof {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "storage/base/files.h"
-#include "storage/trace/format/arg_decimal.h"
-#include "storage/trace/format/flow_id.h"
+#include "storage/trace/format/event_args.h"
+#include "storage/trace/format/flow_rules.h"
 #include "storage/trace/write/part_writer.h"
 #include "storage/trace/write/segment_maker.h"
 

@@ -10,7 +10,6 @@
 
 #include "storage/trace/format/side_table.h"
 #include "storage/trace/read/metric_table.h"
-#include "storage/trace/write/event_rows.h"
 #include "storage/trace/write/part_sink.h"
 #include "storage/trace/write/segment_maker.h"
 

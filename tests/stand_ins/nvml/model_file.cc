@@ -11,7 +11,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "tests/stand_ins/nvml/profiles.h"
 
 namespace kprof::nvml_stand_in {

@@ -1,4 +1,4 @@
-#include "daemon/access/caller_account.h"
+#include "daemon/access/call_admission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,7 @@
-#include "daemon/access/subordinate_uids.h"
+#include "daemon/access/access_policy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "daemon/access/access_policy.h"
 
 namespace kprof {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/analysis/functions/profiler_steps.h"
+#include "daemon/analysis/functions/device_scope.h"
 #include "tests/fakes/trace/made_part.h"
 #include "tests/unit/analysis/sample_trace.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/analysis/operators/name_pattern.h"
+#include "daemon/analysis/operators/event_filter.h"
 
 #include <gtest/gtest.h>
 

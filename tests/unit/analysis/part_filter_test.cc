@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/analysis/operators/name_pattern.h"
+#include "daemon/analysis/operators/event_filter.h"
 #include "tests/unit/analysis/sample_trace.h"
 
 namespace kprof {

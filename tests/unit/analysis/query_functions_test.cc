@@ -1,11 +1,10 @@
-#include "daemon/analysis/sql/query_functions.h"
+#include "daemon/analysis/sql/table_functions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stop_token>
 
-#include "daemon/analysis/sql/table_functions.h"
 #include "daemon/analysis/sql/trace_function.h"
 #include "storage/trace_sql/attach/query_traces.h"
 #include "tests/unit/trace_sql/made_job.h"

@@ -1,4 +1,4 @@
-#include "daemon/analysis/operators/selected_values.h"
+#include "daemon/analysis/operators/row_indexes.h"
 
 #include <gtest/gtest.h>
 

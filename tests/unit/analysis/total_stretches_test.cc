@@ -1,8 +1,7 @@
-#include "daemon/analysis/operators/total_stretches.h"
+#include "daemon/analysis/operators/aggregate.h"
 
 #include <gtest/gtest.h>
 
-#include "daemon/analysis/operators/aggregate.h"
 #include "storage/trace/levels/slice_totals.h"
 #include "tests/unit/analysis/sample_trace.h"
 

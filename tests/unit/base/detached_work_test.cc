@@ -1,4 +1,4 @@
-#include "daemon/base/detached_work.h"
+#include "daemon/base/worker_pool.h"
 
 #include <gtest/gtest.h>
 

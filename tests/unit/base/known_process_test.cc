@@ -1,4 +1,4 @@
-#include "daemon/base/known_process.h"
+#include "daemon/base/user_names.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

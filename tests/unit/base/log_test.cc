@@ -13,8 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "storage/base/descriptors.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/base/metrics_text.h"
+#include "daemon/base/metrics.h"
 
 #include <gtest/gtest.h>
 

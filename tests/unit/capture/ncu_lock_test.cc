@@ -11,7 +11,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

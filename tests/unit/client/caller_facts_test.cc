@@ -1,4 +1,4 @@
-#include "client/cli/verbs/caller_facts.h"
+#include "client/cli/verbs/foreground_launch.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

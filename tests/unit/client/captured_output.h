@@ -7,7 +7,7 @@
 #include <string>
 
 #include "client/cli/output.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof::cli {
 

@@ -1,4 +1,4 @@
-#include "client/cli/verbs/ceiling_text.h"
+#include "client/cli/verbs/verb_peaks.h"
 
 #include <gtest/gtest.h>
 

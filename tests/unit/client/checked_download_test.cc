@@ -1,4 +1,4 @@
-#include "client/cli/checked_download.h"
+#include "client/cli/local_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/views/clock_list.h"
+#include "client/cli/views/device_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "client/cli/verbs/completion.h"
+#include "client/cli/verbs/verb_completion.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

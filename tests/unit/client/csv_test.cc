@@ -1,4 +1,4 @@
-#include "client/cli/text/csv.h"
+#include "client/cli/text/cells.h"
 
 #include <gtest/gtest.h>
 

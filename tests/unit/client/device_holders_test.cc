@@ -1,4 +1,4 @@
-#include "client/cli/waiting/device_holders.h"
+#include "client/cli/waiting/queue_place.h"
 
 #include <gtest/gtest.h>
 

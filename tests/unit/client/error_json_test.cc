@@ -1,4 +1,4 @@
-#include "client/cli/error_json.h"
+#include "client/cli/output.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/cpp/take_launch.h"
+#include "client/cpp/side_socket_client.h"
 #include "proto/side_socket.h"
 #include "storage/base/packet_socket.h"
 #include "tests/unit/client/scratch_folder.h"

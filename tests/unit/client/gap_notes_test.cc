@@ -1,4 +1,4 @@
-#include "client/cli/verbs/gap_notes.h"
+#include "client/cli/verbs/verb_logs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cpp/hold_file.h"
+#include "client/cpp/side_socket_client.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

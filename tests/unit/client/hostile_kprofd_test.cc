@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "daemon/launch/launch_protocol.h"
-#include "daemon/process/launchers/launch_sockets.h"
+#include "daemon/process/launchers/supervisor_channel.h"
 #include "proto/side_socket.h"
 #include "tests/unit/client/verbs_fixture.h"
 

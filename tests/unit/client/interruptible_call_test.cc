@@ -1,4 +1,4 @@
-#include "client/cli/waiting/interruptible_call.h"
+#include "client/cli/waiting/interrupts.h"
 
 #include <gtest/gtest.h>
 

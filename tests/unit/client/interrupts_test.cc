@@ -8,7 +8,7 @@
 #include <csignal>
 #include <thread>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof::cli {
 namespace {

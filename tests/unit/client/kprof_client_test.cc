@@ -8,8 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "client/cpp/version.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "tests/fakes/rpc/fake_daemon.h"
 #include "tests/unit/client/scratch_folder.h"
 

@@ -1,8 +1,6 @@
-#include "client/cli/grammar/later_versions.h"
+#include "client/cli/grammar/command_line.h"
 
 #include <gtest/gtest.h>
-
-#include "client/cli/grammar/command_line.h"
 
 namespace kprof::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "tests/unit/client/captured_output.h"
 #include "tests/unit/client/scratch_folder.h"
 

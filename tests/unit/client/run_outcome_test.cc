@@ -1,4 +1,4 @@
-#include "client/cli/views/run_outcome.h"
+#include "client/cli/views/run_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/text/sizes.h"
+#include "client/cli/text/amounts_and_times.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/grammar/typed_words.h"
+#include "client/cli/grammar/command_description.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "tests/unit/client/sample_run.h"
 #include "tests/unit/client/verbs_fixture.h"
 

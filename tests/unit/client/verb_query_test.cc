@@ -2,7 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "tests/unit/client/verbs_fixture.h"
 
 namespace kprof::cli {

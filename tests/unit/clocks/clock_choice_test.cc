@@ -1,4 +1,4 @@
-#include "daemon/clocks/locks/clock_choice.h"
+#include "daemon/clocks/locks/clock_policy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/clocks/locks/clock_hold.h"
+#include "daemon/clocks/locks/clock_notes.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "daemon/devices/nvidia/clock_reasons.h"
+#include "daemon/devices/nvidia/nvidia_facts.h"
 #include "storage/base/clock.h"
 
 namespace kprof {

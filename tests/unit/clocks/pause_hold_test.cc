@@ -1,4 +1,4 @@
-#include "daemon/clocks/pause/pause_hold.h"
+#include "daemon/clocks/pause/pause_keeper.h"
 
 #include <gtest/gtest.h>
 

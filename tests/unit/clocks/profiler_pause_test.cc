@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "daemon/clocks/keeper/note_store.h"
-#include "daemon/clocks/pause/pause_hold.h"
-#include "daemon/clocks/release_pause.h"
+#include "daemon/clocks/pause/pause_keeper.h"
+#include "daemon/clocks/release_clocks.h"
 #include "tests/fakes/base/real_loop.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/stand_ins/dcgm/state.h"

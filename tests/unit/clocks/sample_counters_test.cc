@@ -1,4 +1,4 @@
-#include "daemon/clocks/sample_counters.h"
+#include "daemon/clocks/device_counters.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/devices/peaks/built_in_peaks.h"
+#include "daemon/devices/peaks/peak_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "daemon/devices/nvidia/clock_reasons.h"
+#include "daemon/devices/nvidia/nvidia_facts.h"
 
 #include <gmock/gmock.h>
 

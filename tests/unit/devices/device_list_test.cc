@@ -1,4 +1,4 @@
-#include "daemon/devices/device_list.h"
+#include "daemon/devices/device_book.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

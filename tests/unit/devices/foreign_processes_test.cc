@@ -1,4 +1,4 @@
-#include "daemon/devices/foreign_processes.h"
+#include "daemon/devices/quiet_wait.h"
 
 #include <gmock/gmock.h>
 

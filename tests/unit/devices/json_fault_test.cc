@@ -1,4 +1,4 @@
-#include "daemon/devices/neuron/json_fault.h"
+#include "daemon/devices/neuron/json_document.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/devices/peaks/measured_peaks.h"
+#include "daemon/devices/peaks/device_peaks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "daemon/devices/neuron/neuron_monitor_child.h"
+#include "daemon/devices/neuron/neuron_tools.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

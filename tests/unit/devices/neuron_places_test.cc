@@ -1,4 +1,4 @@
-#include "daemon/devices/neuron/neuron_places.h"
+#include "daemon/devices/neuron/neuron_devices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/stand_ins/neuron/neuron_stand_in.h"
 

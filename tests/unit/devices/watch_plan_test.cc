@@ -1,4 +1,4 @@
-#include "daemon/devices/nvidia/watch_plan.h"
+#include "daemon/devices/nvidia/nvidia_worker.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/exports/distributed_info.h"
+#include "daemon/exports/chrome_export_facts.h"
 
 #include <gtest/gtest.h>
 

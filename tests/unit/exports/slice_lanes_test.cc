@@ -1,4 +1,4 @@
-#include "daemon/exports/slice_lanes.h"
+#include "daemon/exports/perfetto_export.h"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "daemon/exports/flow_binding.h"
-#include "storage/trace/format/flow_chains.h"
-#include "storage/trace/format/flow_id.h"
+#include "storage/trace/format/flow_rules.h"
 #include "tests/unit/exports/exports_fixture.h"
 #include "tests/unit/trace_sql/trace_connection.h"
 

@@ -1,8 +1,7 @@
-#include "daemon/helper/grant.h"
+#include "daemon/helper/grant_store.h"
 
 #include <gtest/gtest.h>
 
-#include "daemon/helper/grant_store.h"
 #include "tests/fakes/base/fake_clock.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/temporary_folder.h"

@@ -24,11 +24,11 @@
 #include <string>
 #include <vector>
 
-#include "daemon/launch/launch_digest.h"
 #include "daemon/launch/launch_protocol.h"
+#include "daemon/launch/launch_request.h"
 #include "daemon/launch/process_sweep.h"
 #include "daemon/process/helper_client/helper_protocol.h"
-#include "daemon/process/launchers/launch_sockets.h"
+#include "daemon/process/launchers/supervisor_channel.h"
 #include "storage/base/packet_socket.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/temporary_folder.h"

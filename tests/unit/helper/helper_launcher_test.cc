@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "daemon/process/helper_client/helper_grants.h"
-#include "daemon/process/helper_client/helper_startup.h"
 #include "daemon/process/helper_client/helper_watch.h"
 #include "tests/fakes/base/leaping_clock.h"
 #include "tests/unit/helper/helper_fixture.h"

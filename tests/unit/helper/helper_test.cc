@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-#include "daemon/helper/process_owner.h"
+#include "daemon/helper/run_sweep.h"
 #include "tests/unit/helper/helper_fixture.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/helper/listen_when_free.h"
+#include "daemon/helper/helper_server.h"
 
 #include <gtest/gtest.h>
 

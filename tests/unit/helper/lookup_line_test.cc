@@ -1,4 +1,4 @@
-#include "daemon/helper/lookup_line.h"
+#include "daemon/helper/helper_jobs.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/trace/format/arg_decimal.h"
+#include "storage/trace/format/event_args.h"
 #include "tests/unit/ingest/recorded_batches.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/ingest/assemble/begun_spans.h"
+#include "daemon/ingest/assemble/span_pairing.h"
 
 #include <gtest/gtest.h>
 

@@ -5,10 +5,10 @@
 #include <bit>
 #include <string>
 
-#include "daemon/ingest/assemble/batch_text.h"
+#include "daemon/ingest/assemble/batch_sink.h"
 #include "daemon/ingest/text/json_scan.h"
-#include "storage/trace/format/arg_decimal.h"
-#include "storage/trace/format/flow_id.h"
+#include "storage/trace/format/event_args.h"
+#include "storage/trace/format/flow_rules.h"
 
 namespace kprof {
 namespace {

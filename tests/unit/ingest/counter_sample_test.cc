@@ -1,4 +1,4 @@
-#include "daemon/ingest/assemble/counter_sample.h"
+#include "daemon/ingest/assemble/batch_sink.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,6 @@
 #include <random>
 #include <string>
 
-#include "storage/trace/format/arg_decimal.h"
 #include "storage/trace/format/event_args.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/ingest/text/environment_settings.h"
+#include "daemon/ingest/text/printed_text.h"
 
 #include <gtest/gtest.h>
 

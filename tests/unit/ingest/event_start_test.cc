@@ -1,4 +1,4 @@
-#include "daemon/ingest/chrome/event_start.h"
+#include "daemon/ingest/chrome/chrome_piece.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "daemon/ingest/chrome/exported_tracks.h"
+#include "daemon/ingest/chrome/chrome_facts.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "daemon/ingest/assemble/batch_text.h"
+#include "daemon/ingest/assemble/batch_sink.h"
 
 namespace kprof {
 namespace {

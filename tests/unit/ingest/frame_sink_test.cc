@@ -1,4 +1,4 @@
-#include "daemon/ingest/channel/frame_sink.h"
+#include "daemon/ingest/channel/ingest_process.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 namespace {

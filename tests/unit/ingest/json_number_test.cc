@@ -1,4 +1,4 @@
-#include "daemon/ingest/text/json_number.h"
+#include "daemon/ingest/text/json_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/ingest/chrome/kept_facts.h"
+#include "daemon/ingest/chrome/chrome_facts.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "daemon/ingest/source/source_file.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 

@@ -16,7 +16,7 @@
 #include "daemon/ingest/chrome/chrome_events.h"
 #include "daemon/ingest/nsys/nsys_reader.h"
 #include "daemon/ingest/text/json_scan.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "tests/unit/ingest/recorded_batches.h"
 
 #include <sqlite3.h>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/ingest/nsys/nsys_api_events.h"
-#include "daemon/ingest/text/kept_environment.h"
+#include "daemon/ingest/nsys/nsys_thread_events.h"
+#include "daemon/ingest/text/private_names.h"
 #include "tests/unit/ingest/made_source.h"
 #include "tests/unit/ingest/recorded_batches.h"
 

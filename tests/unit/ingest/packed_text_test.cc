@@ -1,4 +1,4 @@
-#include "daemon/ingest/source/packed_text.h"
+#include "daemon/ingest/source/text_source.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "daemon/ingest/source/source_hash.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "tests/fakes/base/no_more_threads.h"
 #include "tests/fakes/ingest/packed.h"
 

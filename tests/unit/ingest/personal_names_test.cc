@@ -1,4 +1,4 @@
-#include "daemon/ingest/text/personal_names.h"
+#include "daemon/ingest/text/private_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/ingest/source/plain_text.h"
+#include "daemon/ingest/source/text_source.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/ingest/source/source_hash.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/ingest/source/reading_limits.h"
+#include "daemon/ingest/source/source_formats.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "daemon/ingest/assemble/batch_sink.h"
-#include "storage/trace/format/arg_decimal.h"
+#include "storage/trace/format/event_args.h"
 
 namespace kprof {
 

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/ingest/growing_source.h"
 

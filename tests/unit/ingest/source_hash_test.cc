@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 
 namespace kprof {
 namespace {

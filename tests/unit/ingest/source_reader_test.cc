@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "daemon/ingest/source/source_hash.h"
-#include "daemon/ingest/source/unpacker.h"
-#include "storage/base/unique_fd.h"
+#include "daemon/ingest/source/text_source.h"
+#include "storage/base/descriptors.h"
 #include "tests/fakes/base/no_more_threads.h"
 #include "tests/fakes/ingest/chrome_samples.h"
 #include "tests/fakes/ingest/growing_source.h"

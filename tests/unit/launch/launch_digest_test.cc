@@ -1,4 +1,4 @@
-#include "daemon/launch/launch_digest.h"
+#include "daemon/launch/launch_request.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
 #include "daemon/launch/output_log.h"
-#include "daemon/launch/output_log_writer.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

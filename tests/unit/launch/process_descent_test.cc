@@ -1,4 +1,4 @@
-#include "daemon/launch/process_descent.h"
+#include "daemon/launch/process_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/net/expiry_warnings.h"
+#include "daemon/net/tls_credentials.h"
 
 #include <gtest/gtest.h>
 

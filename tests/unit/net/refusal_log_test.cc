@@ -1,4 +1,4 @@
-#include "daemon/net/refusal_log.h"
+#include "daemon/net/tls_refusal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 
 #include <csignal>
 
-#include "daemon/launch/launch_digest.h"
+#include "daemon/launch/launch_request.h"
 #include "tests/unit/process/launcher_fixture.h"
 
 namespace kprof {

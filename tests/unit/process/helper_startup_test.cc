@@ -1,5 +1,5 @@
 // Runs whose helper is away, hangs or dies over a question: with a helper and a supervisor that do what the test says.
-#include "daemon/process/helper_client/helper_startup.h"
+#include "daemon/process/helper_client/helper_launcher.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "daemon/launch/launch_protocol.h"
-#include "daemon/process/helper_client/helper_launcher.h"
 #include "tests/fakes/base/fake_clock.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/process/fake_helper.h"

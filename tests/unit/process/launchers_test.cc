@@ -1,4 +1,4 @@
-#include "daemon/process/launchers/launchers.h"
+#include "daemon/process/launchers/launcher.h"
 
 #include <gtest/gtest.h>
 

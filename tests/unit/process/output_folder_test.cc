@@ -1,4 +1,4 @@
-#include "daemon/process/supervisor/output_folder.h"
+#include "daemon/process/supervisor/command_files.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "daemon/process/helper_client/registration_line.h"
+#include "daemon/process/helper_client/helper_grants.h"
 
 #include <gtest/gtest.h>
 

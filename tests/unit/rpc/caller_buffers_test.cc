@@ -1,4 +1,4 @@
-#include "daemon/rpc/caller_buffers.h"
+#include "daemon/rpc/caller_servers.h"
 
 #include <gtest/gtest.h>
 

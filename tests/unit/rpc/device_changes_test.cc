@@ -1,4 +1,4 @@
-#include "daemon/rpc/streams/device_changes.h"
+#include "daemon/rpc/streams/watch_devices_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "daemon/rpc/services/device_diagnoses.h"
+#include "daemon/rpc/services/device_view.h"
 
 #include <gmock/gmock.h>
 

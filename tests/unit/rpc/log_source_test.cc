@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/launch/output_log_writer.h"
+#include "daemon/launch/output_log.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {

@@ -1,8 +1,8 @@
-#include "daemon/rpc/messages/peak_message.h"
+#include "daemon/rpc/messages/device_message.h"
 
 #include <gmock/gmock.h>
 
-#include "daemon/devices/peaks/built_in_peaks.h"
+#include "daemon/devices/peaks/peak_table.h"
 
 namespace kprof {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/runs/session_lookup.h"
+#include "daemon/runs/object_lookup.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/runs/command/believable_end.h"
+#include "daemon/runs/command/run_end.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "daemon/base/user_names.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "tests/unit/runs/runs_fixture.h"
 
 namespace kprof {

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <csignal>
 
+#include "daemon/launch/launch_request.h"
 #include "daemon/launch/process_sweep.h"
-#include "daemon/launch/run_variables.h"
-#include "daemon/runs/command/state_marker.h"
+#include "daemon/runs/command/run_folder.h"
 #include "tests/fakes/base/right_to_kill.h"
 #include "tests/unit/runs/runs_fixture.h"
 

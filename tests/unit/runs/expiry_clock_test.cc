@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/catalog/known_time.h"
+#include "storage/catalog/retention.h"
 #include "tests/unit/runs/runs_fixture.h"
 
 namespace kprof {

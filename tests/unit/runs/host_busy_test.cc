@@ -1,4 +1,4 @@
-#include "daemon/runs/command/host_busy.h"
+#include "daemon/runs/command/run_end.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "daemon/runs/command/kept_samples.h"
+#include "daemon/runs/command/device_watch.h"
 
 #include <gmock/gmock.h>
 
 #include <bit>
 #include <filesystem>
 
-#include "daemon/clocks/sample_counters.h"
+#include "daemon/clocks/device_counters.h"
 #include "storage/trace/read/part_reader.h"
 #include "tests/unit/runs/runs_fixture.h"
 

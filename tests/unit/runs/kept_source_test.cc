@@ -1,4 +1,4 @@
-#include "daemon/runs/imports/kept_source.h"
+#include "daemon/runs/imports/import_work.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "daemon/ingest/source/source_hash.h"
-#include "storage/base/unique_fd.h"
+#include "storage/base/descriptors.h"
 #include "storage/crypto/sha256.h"
 #include "tests/fakes/base/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/runs/imports/part_metrics.h"
+#include "daemon/runs/imports/import_work.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/runs/stray_files.h"
 #include "storage/catalog/catalog_restore.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/unit/runs/runs_fixture.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "daemon/launch/launch_digest.h"
+#include "daemon/launch/launch_request.h"
 #include "daemon/runs/audit/audit_log.h"
 #include "daemon/runs/runs.h"
 #include "storage/catalog/run_list.h"

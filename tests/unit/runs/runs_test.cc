@@ -1,6 +1,6 @@
 #include "daemon/runs/runs.h"
-#include "daemon/launch/output_log_writer.h"
-#include "daemon/runs/stray_files.h"
+#include "daemon/launch/output_log.h"
+#include "daemon/runs/recovery.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "daemon/runs/command/secret_value.h"
+#include "daemon/runs/command/stored_environment.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/runs/queue/served_marks.h"
+#include "daemon/runs/queue/lease_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/catalog/session_list.h"
 #include "storage/catalog/session_table.h"
 #include "tests/unit/runs/runs_fixture.h"
 

@@ -1,10 +1,10 @@
-#include "daemon/runs/imports/source_spool.h"
+#include "daemon/runs/imports/held_sources.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "daemon/ingest/source/source_kind.h"
+#include "daemon/ingest/source/source_formats.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/faulty_disk.h"
 

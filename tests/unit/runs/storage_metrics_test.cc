@@ -1,4 +1,4 @@
-#include "daemon/runs/storage_metrics.h"
+#include "daemon/runs/run_metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "storage/base/boot_id.h"
+#include "storage/base/clock.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "storage/catalog/catalog.h"
-#include "storage/catalog/leftover_table.h"
+#include "storage/catalog/device_records.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "tests/fakes/base/file_facts.h"

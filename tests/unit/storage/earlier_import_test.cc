@@ -1,4 +1,4 @@
-#include "storage/catalog/earlier_import.h"
+#include "storage/catalog/run_list.h"
 
 #include "tests/unit/storage/run_rows_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "storage/base/error_code.h"
+#include "storage/base/status.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "storage/catalog/known_time.h"
+#include "storage/catalog/retention.h"
 
 #include <gtest/gtest.h>
 

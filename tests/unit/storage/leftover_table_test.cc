@@ -1,4 +1,4 @@
-#include "storage/catalog/leftover_table.h"
+#include "storage/catalog/device_records.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,11 +10,9 @@
 #include "storage/catalog/catalog_restore.h"
 #include "storage/catalog/catalog_schema.h"
 #include "storage/catalog/device_records.h"
-#include "storage/catalog/leftover_table.h"
-#include "storage/catalog/owner_table.h"
+#include "storage/catalog/retention.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
-#include "storage/catalog/session_list.h"
 #include "storage/catalog/session_table.h"
 #include "tests/fakes/base/temporary_folder.h"
 

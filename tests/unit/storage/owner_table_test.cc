@@ -1,10 +1,9 @@
 // The sums of what each user has, against a count of all that is there.
-#include "storage/catalog/owner_table.h"
+#include "storage/catalog/retention.h"
 
 #include <gtest/gtest.h>
 
 #include "storage/catalog/catalog_schema.h"
-#include "storage/catalog/retention.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/session_table.h"
 #include "tests/fakes/base/temporary_folder.h"

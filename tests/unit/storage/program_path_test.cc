@@ -1,4 +1,4 @@
-#include "storage/base/program_path.h"
+#include "storage/base/environment.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -5,7 +5,6 @@
 
 #include "storage/catalog/catalog_schema.h"
 #include "storage/catalog/run_table.h"
-#include "storage/catalog/session_list.h"
 #include "storage/catalog/session_table.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/sample_runs.h"

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "storage/catalog/run_table.h"
-#include "storage/catalog/session_list.h"
 #include "tests/fakes/storage/sample_runs.h"
 #include "tests/unit/storage/run_rows_fixture.h"
 

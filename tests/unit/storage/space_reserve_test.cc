@@ -1,4 +1,4 @@
-#include "storage/catalog/space_reserve.h"
+#include "storage/catalog/catalog.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "storage/db/statement_cache.h"
+#include "storage/db/db.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "storage/catalog/trace_part_row.h"
+#include "storage/catalog/run_row.h"
 
 #include "tests/unit/storage/run_rows_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "storage/base/utf8.h"
+#include "storage/base/readable_text.h"
 
 #include <gtest/gtest.h>
 

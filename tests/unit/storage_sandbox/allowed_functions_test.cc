@@ -1,4 +1,4 @@
-#include "storage/sandbox/allowed_functions.h"
+#include "storage/sandbox/authorizer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "storage/sandbox/command_text.h"
+#include "storage/sandbox/catalog_module.h"
 
 #include <gtest/gtest.h>
 

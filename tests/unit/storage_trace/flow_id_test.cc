@@ -1,4 +1,4 @@
-#include "storage/trace/format/flow_id.h"
+#include "storage/trace/format/flow_rules.h"
 
 #include <gtest/gtest.h>
 

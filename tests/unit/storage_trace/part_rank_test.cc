@@ -1,11 +1,10 @@
-#include "storage/trace/write/part_rank.h"
+#include "storage/trace/write/part_writer.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "storage/trace/read/part_reader.h"
-#include "storage/trace/write/part_writer.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/trace/sample_part.h"
 

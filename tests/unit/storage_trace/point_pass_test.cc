@@ -11,7 +11,7 @@
 
 #include "storage/trace/format/column_store.h"
 #include "storage/trace/format/part_schema.h"
-#include "storage/trace/write/event_rows.h"
+#include "storage/trace/write/segment_maker.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "storage/trace/format/time_order.h"
+#include "storage/trace/format/event_time.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/systemd/inherited_sockets.h"
+#include "daemon/systemd/service_manager.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "daemon/systemd/life_signs.h"
+#include "daemon/systemd/watchdog.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

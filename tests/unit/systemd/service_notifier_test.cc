@@ -1,4 +1,4 @@
-#include "daemon/systemd/service_notifier.h"
+#include "daemon/systemd/service_manager.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/trace_sql/tables/arg_function.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/trace/made_part.h"
 #include "tests/unit/trace_sql/trace_connection.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/trace_sql/parts/trace_place.h"
+#include "storage/trace_sql/parts/open_part.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/trace/made_part.h"
 

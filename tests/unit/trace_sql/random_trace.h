@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "storage/trace_sql/tables/arg_function.h"
+#include "storage/trace_sql/tables/args_json.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/trace/made_part.h"
 #include "tests/unit/trace_sql/trace_connection.h"

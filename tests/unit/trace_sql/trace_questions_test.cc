@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/trace_sql/attach/query_traces.h"
-#include "storage/trace_sql/trace_table.h"
+#include "storage/trace_sql/trace_tables.h"
 #include "tests/unit/trace_sql/made_job.h"
 #include "tests/unit/trace_sql/worked_questions.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/web/metrics_page.h"
+#include "daemon/web/web_thread.h"
 
 #include <gtest/gtest.h>
 
