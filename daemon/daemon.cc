@@ -91,13 +91,13 @@ const char* DaemonVersion() {
 }
 
 // In the order of construction; destroyed in reverse.
-struct Daemon::Parts {
-  explicit Parts(const Config& config) : config(config), devices(DeviceList(config.accelerators)) {}
-  ~Parts() {
+struct Daemon::Rooms {
+  explicit Rooms(const Config& config) : config(config), devices(DeviceList(config.accelerators)) {}
+  ~Rooms() {
     for (WorkerPool* pool : {&workers, &bulk, &run_files, &outputs, &queries, &importing, &hashing}) pool->End();
   }
-  Parts(const Parts&) = delete;
-  Parts& operator=(const Parts&) = delete;
+  Rooms(const Rooms&) = delete;
+  Rooms& operator=(const Rooms&) = delete;
 
   Config config;  // io loop, once that runs
   RealClock clock;
@@ -174,7 +174,7 @@ struct Daemon::Parts {
   void StopAll();
 };
 
-Status Daemon::Parts::Build(ServiceManager& manager) {
+Status Daemon::Rooms::Build(ServiceManager& manager) {
   auto connection_of = [this](uint32_t uid, const std::vector<uint32_t>& groups, uint64_t before) {
     return servers ? servers->DuplicateConnection(uid, groups, before) : CallerConnection();
   };
@@ -309,7 +309,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
 }
 
 // What a session was promised devices for is known only when they are.
-Status Daemon::Parts::FindDevices() {
+Status Daemon::Rooms::FindDevices() {
   ASSIGN_OR_RETURN(device_setup, DeviceSetup::Find({config, loop, *files, devices, *launch_setup}));
   const auto show = [this] {
     const std::shared_ptr<const DeviceList> list = devices.now();
@@ -324,18 +324,18 @@ Status Daemon::Parts::FindDevices() {
 }
 
 // Before this start leaves anything in the catalog: what is known of the time is from before it.
-Status Daemon::Parts::BuildExpiry() {
+Status Daemon::Rooms::BuildExpiry() {
   ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
   ASSIGN_OR_RETURN(const std::optional<int64_t> known_ns, ReadKnownTime(*reader));
   expiry_clock = std::make_unique<ExpiryClock>(loop, clock, catalog->writer(), known_ns);
   audit_retention =
-      std::make_unique<AuditRetention>(AuditRetention::Parts{loop, clock, bulk, *catalog, *expiry_clock}, metrics.all,
+      std::make_unique<AuditRetention>(AuditRetention::Context{loop, clock, bulk, *catalog, *expiry_clock}, metrics.all,
                                        [this](uint32_t uid) { return AccountOf(config.access, uid); });
   return OkStatus();
 }
 
 // What waits at a daemon of one's own is one's own, whatever the uid was when it was submitted.
-StartRights Daemon::Parts::Rights() const {
+StartRights Daemon::Rooms::Rights() const {
   StartRights wanted{config.access, config.listen.rules, {}};
   if (remote) {
     wanted.is_revoked = [credentials = remote->credentials()](const std::string& certificate_id) {
@@ -346,7 +346,7 @@ StartRights Daemon::Parts::Rights() const {
   return wanted;
 }
 
-Status Daemon::Parts::Listen(InheritedSockets& sockets) {
+Status Daemon::Rooms::Listen(InheritedSockets& sockets) {
   auto connected = [this](const LocalAcceptor::Peer& peer, UniqueFd connection) {
     TakeIn(peer, std::move(connection));
   };
@@ -371,7 +371,7 @@ Status Daemon::Parts::Listen(InheritedSockets& sockets) {
   return OkStatus();
 }
 
-void Daemon::Parts::TakeIn(const LocalAcceptor::Peer& peer, UniqueFd connection) {
+void Daemon::Rooms::TakeIn(const LocalAcceptor::Peer& peer, UniqueFd connection) {
   const Caller caller = CallerOf(config.access, peer.uid, peer.groups);
   // Who may start nothing is the same everywhere, and takes nobody's place in the line.
   if (launch_setup->places() == nullptr || !caller.may_start) return servers->Serve(caller, std::move(connection));
@@ -387,14 +387,14 @@ void Daemon::Parts::TakeIn(const LocalAcceptor::Peer& peer, UniqueFd connection)
                                });
 }
 
-void Daemon::Parts::BeginWatchdog(const ServiceManager& manager) {
+void Daemon::Rooms::BeginWatchdog(const ServiceManager& manager) {
   if (manager.watchdog_timeout_ns == 0) return;
   std::vector<WatchedPart> parts{WatchedLoop(loop), WatchedWriter(catalog->writer()), WatchedWorkers(workers)};
   watchdog = std::make_unique<Watchdog>(std::move(parts), manager.notifier);
   watchdog->Begin(manager.watchdog_timeout_ns);
 }
 
-void Daemon::Parts::RecordOwn(const char* action, const std::string& detail, ErrorCode outcome) {
+void Daemon::Rooms::RecordOwn(const char* action, const std::string& detail, ErrorCode outcome) {
   AuditEntry entry;
   if (outcome != ErrorCode::kOk) entry.outcome = ErrorName(outcome);
   entry.by = DaemonFor(getuid());
@@ -403,7 +403,7 @@ void Daemon::Parts::RecordOwn(const char* action, const std::string& detail, Err
   audit->Record(std::move(entry));
 }
 
-Status Daemon::Parts::BeginWeb(const HttpAddress& address) {
+Status Daemon::Rooms::BeginWeb(const HttpAddress& address) {
   auto read_health = [this]() -> std::string {
     if (stop.stop_requested()) return "kprofd is stopping";
     return health.text == "ok" || health.text == "checking" ? "" : health.text;
@@ -419,7 +419,7 @@ Status Daemon::Parts::BeginWeb(const HttpAddress& address) {
 
 // What need not be done before serving: the check that only a crash makes worth its time, the reserve of space, and
 // what belongs to no run.
-void Daemon::Parts::BeginBackgroundWork() {
+void Daemon::Rooms::BeginBackgroundWork() {
   const bool check = catalog->last_stop_was_unclean();
   if (check) {
     loop.Post([this] { SetHealth("checking"); });
@@ -439,7 +439,7 @@ void Daemon::Parts::BeginBackgroundWork() {
 }
 
 // Again and again: nobody who asks of a trace is there to close it when it is asked of no more.
-void Daemon::Parts::CloseOldParts() {
+void Daemon::Rooms::CloseOldParts() {
   (void)bulk.Submit([this] {
     trace_parts.CloseOld();
     if (trace_columns.DropOld(ColumnCache::Clock::now() - kKeptColumns) > 0) malloc_trim(0);  // else it stays with us
@@ -447,7 +447,7 @@ void Daemon::Parts::CloseOldParts() {
   close_parts_again = loop.After(kLookAtPartsMs * kNanosPerMilli, [this] { CloseOldParts(); });
 }
 
-void Daemon::Parts::Reload(const Config& wanted) {
+void Daemon::Rooms::Reload(const Config& wanted) {
   const std::string later = SettingsForNextStart(config, wanted);
   std::string taken = SettingsTakenOver(config, wanted);
   if (taken.empty()) taken = "no setting has changed";
@@ -487,7 +487,7 @@ void Daemon::Parts::Reload(const Config& wanted) {
   LogInfo("settings were read again");
 }
 
-void Daemon::Parts::StopAll() {
+void Daemon::Rooms::StopAll() {
   if (!io_thread.joinable()) return;
   watchdog.reset();  // from here on it is the time limit of the stop that counts
   stop.request_stop();
@@ -515,34 +515,34 @@ void Daemon::Parts::StopAll() {
   io_thread.join();
 }
 
-Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Daemon::Daemon(std::unique_ptr<Rooms> rooms) : rooms_(std::move(rooms)) {}
 
 Daemon::~Daemon() {
   Stop();
 }
 
 void Daemon::Stop() {
-  parts_->StopAll();
+  rooms_->StopAll();
 }
 
 void Daemon::KillRuns() {
-  parts_->loop.Post([parts = parts_.get()] { parts->runs->KillAll(); });
+  rooms_->loop.Post([rooms = rooms_.get()] { rooms->runs->KillAll(); });
 }
 
 void Daemon::Reload(const Config& config, const std::shared_ptr<const TlsCredentials>& credentials) {
-  if (parts_->remote) parts_->remote->Use(credentials, config.listen.limits);
-  parts_->loop.Post([parts = parts_.get(), known = WithSubordinates(config)] { parts->Reload(known); });
+  if (rooms_->remote) rooms_->remote->Use(credentials, config.listen.limits);
+  rooms_->loop.Post([rooms = rooms_.get(), known = WithSubordinates(config)] { rooms->Reload(known); });
 }
 
 void Daemon::RecordFailedReload(const Status& why) {
-  parts_->RecordOwn(audit::kReload, ClippedText(why.ToString(), AuditLog::kWhyLimitBytes), why.code());
+  rooms_->RecordOwn(audit::kReload, ClippedText(why.ToString(), AuditLog::kWhyLimitBytes), why.code());
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, ServiceManager& manager) {
-  auto parts = std::make_unique<Parts>(WithSubordinates(config));
-  Status built = parts->Build(manager);
+  auto rooms = std::make_unique<Rooms>(WithSubordinates(config));
+  Status built = rooms->Build(manager);
   if (!built.ok()) return built;
-  return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
+  return std::unique_ptr<Daemon>(new Daemon(std::move(rooms)));
 }
 
 }  // namespace kprof

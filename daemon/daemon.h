@@ -38,9 +38,9 @@ class Daemon {
   Daemon& operator=(const Daemon&) = delete;
 
  private:
-  struct Parts;
-  explicit Daemon(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  struct Rooms;
+  explicit Daemon(std::unique_ptr<Rooms> rooms);
+  std::unique_ptr<Rooms> rooms_;
 };
 
 // "0.1.0"

@@ -52,10 +52,10 @@ NodeDevices::Settings SettingsOf(const Config& config, OwnChildren* own) {
 
 }  // namespace
 
-Result<std::unique_ptr<DeviceSetup>> DeviceSetup::Find(const Parts& parts) {
-  ASSIGN_OR_RETURN(PeakTable peaks, LoadPeaks(parts.config.devices.peaks_file, parts.files));
+Result<std::unique_ptr<DeviceSetup>> DeviceSetup::Find(const Context& context) {
+  ASSIGN_OR_RETURN(PeakTable peaks, LoadPeaks(context.config.devices.peaks_file, context.files));
   std::unique_ptr<DeviceSetup> found(
-      new DeviceSetup(parts, std::move(peaks), SettingsOf(parts.config, parts.launch_setup.own_children())));
+      new DeviceSetup(context, std::move(peaks), SettingsOf(context.config, context.launch_setup.own_children())));
   found->devices_.Begin([settled = found->settled_] { *settled = true; });
   found->WaitUntil([&] { return *found->settled_; }, kDevicesLimitNs);
   return found;
@@ -64,7 +64,7 @@ Result<std::unique_ptr<DeviceSetup>> DeviceSetup::Find(const Parts& parts) {
 void DeviceSetup::WaitUntil(const std::function<bool()>& is_so, int64_t limit_ns) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit_ns);
   while (!is_so() && std::chrono::steady_clock::now() < end) {
-    parts_.loop.RunUntilIdle();
+    context_.loop.RunUntilIdle();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
@@ -95,21 +95,21 @@ Status DeviceSetup::BeginHolding(const std::string& boot_id) {
 
 // In system mode this process has no right to set clocks: the helper starts who does, and knows what is held.
 Status DeviceSetup::BeginClocks(const std::string& boot_id) {
-  ClockLink::Settings settings = ClockSettingsOf(parts_.config, boot_id);
-  settings.own = parts_.launch_setup.own_children();
-  settings.helper = parts_.launch_setup.helper();
+  ClockLink::Settings settings = ClockSettingsOf(context_.config, boot_id);
+  settings.own = context_.launch_setup.own_children();
+  settings.helper = context_.launch_setup.helper();
   std::vector<std::string> held;
   if (settings.helper == nullptr) {
-    ASSIGN_OR_RETURN(held, ClockNotes(parts_.files, settings.folder).List());
+    ASSIGN_OR_RETURN(held, ClockNotes(context_.files, settings.folder).List());
   }
   const bool asks = settings.helper != nullptr;
-  clocks_ = std::make_unique<DeviceClocks>(parts_.loop, std::move(settings), devices_);
+  clocks_ = std::make_unique<DeviceClocks>(context_.loop, std::move(settings), devices_);
   asks ? AskWhatIsHeld() : clocks_->Begin(held);
   return OkStatus();
 }
 
 void DeviceSetup::AskWhatIsHeld() {
-  parts_.launch_setup.helper()->Ask(
+  context_.launch_setup.helper()->Ask(
       HelperListHeld{}, UniqueFd(), [this](const Result<HelperMessage>& answer, UniqueFd) {
         if (answer.ok()) {
           if (const auto* held = std::get_if<HelperHeldList>(&*answer)) clocks_->Begin(held->device_uuids);
@@ -119,17 +119,17 @@ void DeviceSetup::AskWhatIsHeld() {
         if (std::exchange(why_held_unknown_, why) != why) {
           LogWarning("it is not known which clocks are held; the helper is asked again and again", {{"error", why}});
         }
-        ask_held_again_ = parts_.loop.After(kAskHeldAgainNs, [this] { AskWhatIsHeld(); });
+        ask_held_again_ = context_.loop.After(kAskHeldAgainNs, [this] { AskWhatIsHeld(); });
       });
 }
 
 // DCGM lets everybody pause it: in system mode it is this process that does.
 Status DeviceSetup::BeginPause(const std::string& boot_id) {
-  ProfilerPause::Settings settings = PauseSettingsOf(parts_.config, boot_id);
-  settings.own = parts_.launch_setup.own_children();
-  NoteStore holds(parts_.files, settings.folder);
+  ProfilerPause::Settings settings = PauseSettingsOf(context_.config, boot_id);
+  settings.own = context_.launch_setup.own_children();
+  NoteStore holds(context_.files, settings.folder);
   ASSIGN_OR_RETURN(const std::optional<std::string> noted, holds.Read(kPauseHoldName));
-  pause_ = std::make_unique<ProfilerPause>(parts_.loop, std::move(settings));
+  pause_ = std::make_unique<ProfilerPause>(context_.loop, std::move(settings));
   pause_->Begin(noted.has_value());
   return OkStatus();
 }

@@ -26,7 +26,7 @@ namespace kprof {
 class DeviceSetup {
  public:
   // What others have, and outlives it.
-  struct Parts {
+  struct Context {
     const Config& config;
     IoLoop& loop;
     Files& files;
@@ -36,7 +36,7 @@ class DeviceSetup {
 
   // Waits for the devices to say who they are, for some seconds at most: those that take longer are found when they do.
   // Fails as the file of [devices] peaks does.
-  static Result<std::unique_ptr<DeviceSetup>> Find(const Parts& parts);
+  static Result<std::unique_ptr<DeviceSetup>> Find(const Context& context);
 
   // Waits for those of these whose driver is slow to wake them, or hangs; 30 s from the start of this
   // daemon at most. What runs and sessions were promised before it is not to be taken for gone, nor left unlocked.
@@ -55,8 +55,8 @@ class DeviceSetup {
   ProfilerPause* profiler_pause() { return pause_.get(); }  // the same
 
  private:
-  DeviceSetup(const Parts& parts, PeakTable peaks, NodeDevices::Settings settings)
-      : parts_(parts), peaks_(std::move(peaks)), devices_(parts.loop, std::move(settings), parts.book) {}
+  DeviceSetup(const Context& context, PeakTable peaks, NodeDevices::Settings settings)
+      : context_(context), peaks_(std::move(peaks)), devices_(context.loop, std::move(settings), context.book) {}
 
   void WaitUntil(const std::function<bool()>& is_so, int64_t limit_ns);
   bool IsAwaited(const std::string& device_id) const;
@@ -64,7 +64,7 @@ class DeviceSetup {
   Status BeginPause(const std::string& boot_id);
   void AskWhatIsHeld();
 
-  const Parts parts_;
+  const Context context_;
   const PeakTable peaks_;
   NodeDevices devices_;
   const std::shared_ptr<bool> settled_ = std::make_shared<bool>(false);  // shared: who takes longer settles later

@@ -44,7 +44,7 @@ int WriteAll(int fd, std::string_view bytes) {
   return 0;
 }
 
-// Also where standard_descriptors.h has put something in its place.
+// Also where descriptors.h has put something in its place.
 bool IsClosed(int fd) {
   int flags = ::fcntl(fd, F_GETFL);
   return flags < 0 || (flags & O_ACCMODE) == O_RDONLY;

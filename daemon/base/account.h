@@ -1,7 +1,7 @@
 // Users' accounts, as the directory has them that /etc/nsswitch.conf names: files, LDAP, sssd. One that does not answer
 // is waited for without end: kprofd asks on a thread that nobody waits for (worker_pool.h), the helper never on
-// its own thread, but in a process of its own (helper/lookup_line.h) or in one that is on its way to its program
-// (helper/start_supervisor.h).
+// its own thread, but in a process of its own (helper_jobs.h) or in one that is on its way to its program
+// (start_supervisor.h).
 #pragma once
 
 #include <cstddef>

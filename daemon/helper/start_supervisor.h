@@ -1,4 +1,4 @@
-// Starts kprof-launch as a caller, under a keeper (supervisor_guard.h), in one of two ways: as a transient service
+// Starts kprof-launch as a caller, under a guard (supervisor_guard.h), in one of two ways: as a transient service
 // of systemd, with nothing of ours; or, where systemd does not run, as a child of the helper that becomes the caller.
 #pragma once
 
@@ -33,7 +33,7 @@ std::string UnitOf(const std::string& run_id);
 // holds for it, and gets the caller's groups besides those of its account.
 std::vector<std::string> SystemdRunArguments(const Grant& grant, const StartPrograms& programs);
 
-// A child on its way to its program: kprof-launch's keeper, or the systemd-run that waits for the unit. A caller can
+// A child on its way to its program: kprof-launch's guard, or the systemd-run that waits for the unit. A caller can
 // stop it on that way, and a directory of users that hangs; so nobody waits here.
 struct StartingSupervisor {
   pid_t pid = -1;

@@ -15,8 +15,8 @@ constexpr std::string_view kForm = "kprof launch 2\n";
 constexpr std::array<std::string_view, 5> kDaemonsVariables = {kRunIdVariable, kStateVariable, "CUDA_VISIBLE_DEVICES",
                                                                "NEURON_RT_VISIBLE_CORES", "ROCR_VISIBLE_DEVICES"};
 
-// Nothing that a shell, however it is quoted, takes for more than a word.
-bool IsPlainDigest(char c) {
+// A letter that no shell gives a meaning between quotes.
+bool IsPlainLetter(char c) {
   const bool alphanumeric = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return alphanumeric || std::string_view("-_.,:/ ").find(c) != std::string_view::npos;
 }
@@ -29,7 +29,7 @@ bool IsDaemonsVariable(std::string_view variable) {
   const std::string_view value = variable.substr(equals + 1);
   return std::find(kDaemonsVariables.begin(), kDaemonsVariables.end(), variable.substr(0, equals)) !=
              kDaemonsVariables.end() &&
-         std::all_of(value.begin(), value.end(), IsPlainDigest);
+         std::all_of(value.begin(), value.end(), IsPlainLetter);
 }
 
 std::string LaunchDigest(const LaunchRequest& request) {

@@ -90,7 +90,7 @@ Status Serve(const HelperOptions& options) {
   // As it is now: an upgrade that puts another into its place changes nothing for a kprofd that lives. Where it is
   // missing, each start says so.
   const UniqueFd launch_file(::open(options.launch.c_str(), O_PATH | O_CLOEXEC));
-  // What a killed keeper leaves comes to us.
+  // What a killed guard leaves comes to us.
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return FailErrno(errno, "become a subreaper");
   Helper::Settings settings;
   settings.callers = {options.kprofd_socket, kprofd_uid, options.least_uid, options.allow_root, options.need_account};

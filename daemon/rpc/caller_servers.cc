@@ -65,14 +65,14 @@ bool IsSameAccount(const Caller& a, const Caller& b) {
 
 // Order matters: the server is destroyed before its services.
 struct CallerServers::Server {
-  Server(const ServiceContext& parts, ServingState& serving, std::shared_ptr<CallAdmission> at)
+  Server(const ServiceContext& context, ServingState& serving, std::shared_ptr<CallAdmission> at)
       : admission(std::move(at)),
-        node(parts, admission),
-        runs(parts, admission),
-        queries(parts, admission),
-        analyses(parts, admission),
-        sessions(parts, admission),
-        health(parts.loop, serving, admission),
+        node(context, admission),
+        runs(context, admission),
+        queries(context, admission),
+        analyses(context, admission),
+        sessions(context, admission),
+        health(context.loop, serving, admission),
         reflection(admission) {}
 
   // All services are asynchronous: a server has no threads of its own, so callers take none.
@@ -127,15 +127,15 @@ void CallerServers::PrepareProcess() {
   grpc_init();
 }
 
-Result<std::unique_ptr<CallerServers>> CallerServers::Create(const ServiceContext& parts,
+Result<std::unique_ptr<CallerServers>> CallerServers::Create(const ServiceContext& context,
                                                              const ConnectionLimits& limits, CallObserver* observer) {
-  ASSIGN_OR_RETURN(std::unique_ptr<HangUpWatch> watch, HangUpWatch::Create(parts.loop));
-  return std::unique_ptr<CallerServers>(new CallerServers(parts, limits, observer, std::move(watch)));
+  ASSIGN_OR_RETURN(std::unique_ptr<HangUpWatch> watch, HangUpWatch::Create(context.loop));
+  return std::unique_ptr<CallerServers>(new CallerServers(context, limits, observer, std::move(watch)));
 }
 
-CallerServers::CallerServers(const ServiceContext& parts, const ConnectionLimits& limits, CallObserver* observer,
+CallerServers::CallerServers(const ServiceContext& context, const ConnectionLimits& limits, CallObserver* observer,
                              std::unique_ptr<HangUpWatch> watch)
-    : context_(parts), limits_(limits), observer_(observer), watch_(std::move(watch)) {}
+    : context_(context), limits_(limits), observer_(observer), watch_(std::move(watch)) {}
 CallerServers::~CallerServers() = default;
 
 // What there is of a user with all that count as that user, or of a certificate.

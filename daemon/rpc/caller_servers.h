@@ -72,7 +72,7 @@ class CallerServers {
   static void PrepareProcess();
 
   // `parts` must outlive it; `observer` too, it may be null. Fails when the system has no descriptors left.
-  static Result<std::unique_ptr<CallerServers>> Create(const ServiceContext& parts, const ConnectionLimits& limits,
+  static Result<std::unique_ptr<CallerServers>> Create(const ServiceContext& context, const ConnectionLimits& limits,
                                                        CallObserver* observer);
   ~CallerServers();
 
@@ -113,7 +113,7 @@ class CallerServers {
   using Key = std::pair<Caller, std::string>;
   struct Account;
 
-  CallerServers(const ServiceContext& parts, const ConnectionLimits& limits, CallObserver* observer,
+  CallerServers(const ServiceContext& context, const ConnectionLimits& limits, CallObserver* observer,
                 std::unique_ptr<HangUpWatch> watch);
   Account AccountOf(const Caller& caller) const;
   int64_t callers() const;

@@ -13,6 +13,7 @@
 #include "daemon/rpc/stream_limits.h"
 #include "daemon/runs/audit/audit_log.h"
 #include "daemon/runs/imports/held_sources.h"
+#include "daemon/runs/object_lookup.h"
 #include "daemon/runs/runs.h"
 #include "storage/base/clock.h"
 #include "storage/base/files.h"
@@ -74,6 +75,8 @@ struct ServiceContext {
   const DeviceClocks* clocks = nullptr;  // io loop only; null: none are locked
   CeilingBook* ceilings = nullptr;       // io loop only; null: none are known
   UserNames* user_names = nullptr;       // io loop only; null: nobody is looked up
+
+  LookupContext lookup() const { return {loop, workers, catalog, runs, audit}; }
 };
 
 }  // namespace kprof

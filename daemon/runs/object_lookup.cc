@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/rpc/service_context.h"
 #include "daemon/runs/audit/audited_calls.h"
 #include "daemon/runs/run_id.h"
 #include "storage/base/readable_text.h"
@@ -76,7 +75,7 @@ namespace {
 // the loop has heard of all that was seen.
 template <typename Row>
 struct CurrentRow {
-  const ServiceContext& parts;
+  LookupContext context;
   std::string act;                                             // begins the message of a full pool
   std::function<Result<Row>(const std::string& name)> read;    // from the catalog; on a worker
   std::function<const Row*(const std::string& id)> find_open;  // null: none; on the loop
@@ -93,10 +92,10 @@ class CurrentRowSearch : public std::enable_shared_from_this<CurrentRowSearch<Ro
     Read(name, [this](Result<Row> row) {
       if (!row.ok() || look_.is_over(*row)) return look_.then(std::move(row));
       if (const Row* open = look_.find_open(row->id)) return look_.then(*open);
-      look_.parts.catalog.writer().Submit([](Db&) { return OkStatus(); },
-                                          [self = this->shared_from_this(), id = row->id](const Status&) {
-                                            self->look_.parts.loop.Post([self, id] { self->LookAgain(id); });
-                                          });
+      look_.context.catalog.writer().Submit([](Db&) { return OkStatus(); },
+                                            [self = this->shared_from_this(), id = row->id](const Status&) {
+                                              self->look_.context.loop.Post([self, id] { self->LookAgain(id); });
+                                            });
     });
   }
 
@@ -110,11 +109,11 @@ class CurrentRowSearch : public std::enable_shared_from_this<CurrentRowSearch<Ro
   template <typename Then>
   void Read(const std::string& name, Then then) {
     auto job = [self = this->shared_from_this(), name, then] {
-      self->look_.parts.loop.Post([self, row = self->look_.read(name), then] { then(row); });
+      self->look_.context.loop.Post([self, row = self->look_.read(name), then] { then(row); });
     };
-    Status submitted = look_.parts.workers.Submit(std::move(job));
+    Status submitted = look_.context.workers.Submit(std::move(job));
     if (submitted.ok()) return;
-    look_.parts.loop.Post(
+    look_.context.loop.Post(
         [self = this->shared_from_this(), refused = submitted.In(look_.act)] { self->look_.then(refused); });
   }
 
@@ -159,19 +158,19 @@ Result<SessionRow> ReadNamed(Db& db, AuditLog& audit, const Caller& caller, cons
 
 }  // namespace
 
-void LookUpSession(const ServiceContext& parts, const Caller& caller, const std::string& name, Rpc rpc,
+void LookUpSession(const LookupContext& context, const Caller& caller, const std::string& name, Rpc rpc,
                    const std::string& act, std::function<void(Result<SessionRow>)> then) {
   const std::string full_act = ActOn(act, name);
-  auto read = [&parts, caller, rpc, full_act](const std::string& which) -> Result<SessionRow> {
-    Result<ReaderPool::Lease> reader = parts.catalog.readers().Borrow();
+  auto read = [context, caller, rpc, full_act](const std::string& which) -> Result<SessionRow> {
+    Result<ReaderPool::Lease> reader = context.catalog.readers().Borrow();
     if (!reader.ok()) return reader.status().In(full_act);
-    return ReadNamed(**reader, parts.audit, caller, which, rpc, full_act);
+    return ReadNamed(**reader, context.audit, caller, which, rpc, full_act);
   };
   FindCurrentRow<SessionRow>(
-      {.parts = parts,
+      {.context = context,
        .act = full_act,
        .read = read,
-       .find_open = [&parts](const std::string& id) { return parts.runs.sessions().FindOpenRow(id); },
+       .find_open = [context](const std::string& id) { return context.runs.sessions().FindOpenRow(id); },
        .is_over = [](const SessionRow& row) { return IsOver(row.state); },
        .then = std::move(then)},
       name);
@@ -212,17 +211,17 @@ Result<RunRow> LookUpStoredRun(Db& db, AuditLog* audit, const Caller& caller, co
   return row;
 }
 
-void LookUpRun(const ServiceContext& parts, const Caller& caller, const std::string& name, Rpc rpc,
+void LookUpRun(const LookupContext& context, const Caller& caller, const std::string& name, Rpc rpc,
                const std::string& act, std::function<void(Result<RunRow>)> then) {
-  auto read = [&parts, caller, rpc, act](const std::string& which) -> Result<RunRow> {
-    Result<ReaderPool::Lease> reader = parts.catalog.readers().Borrow();
+  auto read = [context, caller, rpc, act](const std::string& which) -> Result<RunRow> {
+    Result<ReaderPool::Lease> reader = context.catalog.readers().Borrow();
     if (!reader.ok()) return reader.status().In(ActOn(act, which));
-    return LookUpStoredRun(**reader, &parts.audit, caller, which, rpc, act);
+    return LookUpStoredRun(**reader, &context.audit, caller, which, rpc, act);
   };
-  FindCurrentRow<RunRow>({.parts = parts,
+  FindCurrentRow<RunRow>({.context = context,
                           .act = ActOn(act, name),
                           .read = read,
-                          .find_open = [&parts](const std::string& id) { return parts.runs.FindOpenRow(id); },
+                          .find_open = [context](const std::string& id) { return context.runs.FindOpenRow(id); },
                           .is_over = [](const RunRow& row) { return IsTerminal(row.state); },
                           .then = std::move(then)},
                          name);

@@ -1,7 +1,7 @@
-// From what a client calls a run (an id, a prefix, @last, @last~N) to the run as it is now, if the caller may do that
-// with it. Names resolve within what the caller may see.
-// Fails with kUsage for what is no name or begins several ids, with kNotFound and kNotPermitted as access_rules.h has
-// them, and as the catalog does.
+// Finds the run or session that a client names, as it is now, if the caller may do with it what they ask. A name is an
+// id, a unique beginning of one, @last, or @last~N for the N-th before it; it resolves within what the caller may see.
+// Fails with kUsage for a text that is no name or begins several ids, with kNotFound and kNotPermitted as
+// access_rules.h has them, and as the catalog does.
 #pragma once
 
 #include <cstdint>
@@ -11,47 +11,54 @@
 
 #include "daemon/access/access_rules.h"
 #include "daemon/access/caller.h"
-#include "daemon/rpc/service_context.h"
+#include "daemon/base/io_loop.h"
+#include "daemon/base/worker_pool.h"
+#include "daemon/runs/audit/audit_log.h"
+#include "daemon/runs/runs.h"
 #include "storage/base/status.h"
+#include "storage/catalog/catalog.h"
 #include "storage/catalog/session_row.h"
 
 namespace kprof {
 
-// From what a client calls a run or a session to its whole id: an id, a unique beginning of one, @last, or @last~N for
-// the N-th before it. Names resolve within what the caller may see, which is up to who looks. Pure but for what it is
-// given.
-
-// Where names are looked up.
+// Where a name is looked up.
 struct NamedObjects {
   const char* noun;    // "run"
   const char* remedy;  // "list yours with kprofctl runs"
   std::function<Result<std::string>(int64_t back)> recent;
-  // At most two of those that begin so, newest first.
+  // At most two ids that begin so, newest first.
   std::function<Result<std::vector<std::string>>(const std::string& prefix)> starting;
 };
 
-// `act` begins the message. Fails with kUsage for what is no name or begins several ids, with kNotFound, and as the
-// look-ups do. A whole id is not looked up.
+// From a name to a whole id. `act` begins the message. Fails with kUsage for what is no name or begins several ids,
+// with kNotFound, and as the look-ups do. A whole id is not looked up.
 Result<std::string> ResolveName(const std::string& name, const NamedObjects& objects, const std::string& act);
 
 // "cancel run 01j...": the act and what the object was called, however long.
 std::string ActOn(const std::string& act, const std::string& name);
 
-// From what a client calls a session (an id, a prefix, @last, @last~N) to the session as it is now, if the caller may
-// do that with it. Names resolve within what the caller may see. Fails, and is audited, as object_lookup.h does.
+// Where runs and sessions are looked up; borrowed, all outlive the look-up.
+struct LookupContext {
+  IoLoop& loop;
+  WorkerPool& workers;
+  Catalog& catalog;
+  Runs& runs;
+  AuditLog& audit;
+};
 
-// Any thread, never blocking; an open session is as Sessions has it. `then` is called once, on the io loop, later.
-void LookUpSession(const ServiceContext& parts, const Caller& caller, const std::string& name, Rpc rpc,
+// Any thread, never blocking. `then` is called once, on the io loop, later, with the session as Sessions or the catalog
+// has it. Fails with kQueueFull, too: when the workers take no more, or no reader is free in time.
+void LookUpSession(const LookupContext& context, const Caller& caller, const std::string& name, Rpc rpc,
                    const std::string& act, std::function<void(Result<SessionRow>)> then);
 
-// On a worker, with a lent reader. `act` ("cancel run") and the name begin the message of any failure. Who is refused a
-// run that there is stands in `audit`, also when they are told that there is none; null: nobody keeps one.
+// The same for a run.
+void LookUpRun(const LookupContext& context, const Caller& caller, const std::string& name, Rpc rpc,
+               const std::string& act, std::function<void(Result<RunRow>)> then);
+
+// The run as the catalog has it. On a worker, with a lent reader. `act` ("cancel run") and the name begin the message
+// of any failure. `audit` notes a caller who is refused a run that exists, also when the message says that there is
+// none; null: nothing is noted.
 Result<RunRow> LookUpStoredRun(Db& db, AuditLog* audit, const Caller& caller, const std::string& name, Rpc rpc,
                                const std::string& act);
-
-// The same from any thread, never blocking, and an open run as Runs has it. `then` is called once, on the io loop,
-// later. Fails with kQueueFull, too: when the workers take no more, or no reader is free in time.
-void LookUpRun(const ServiceContext& parts, const Caller& caller, const std::string& name, Rpc rpc,
-               const std::string& act, std::function<void(Result<RunRow>)> then);
 
 }  // namespace kprof

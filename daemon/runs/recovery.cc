@@ -58,8 +58,8 @@ RunRow EndOfLostRun(RunRow row, Files& files, const Layout& layout, int64_t now_
   return row;
 }
 
-LostRun::LostRun(const RunContext& parts, RunRow row, Events events)
-    : context_(parts), events_(std::move(events)), row_(std::move(row)) {}
+LostRun::LostRun(const RunContext& context, RunRow row, Events events)
+    : context_(context), events_(std::move(events)), row_(std::move(row)) {}
 
 void LostRun::Begin() {
   KPROF_ON_IO_LOOP(context_.loop);

@@ -51,7 +51,7 @@ class LostRun {
     std::function<void(EndedRun)> ended;         // as in LifeEvents
   };
   // `row` as it was found, with LostWithDaemon as its error for who looks meanwhile.
-  LostRun(const RunContext& parts, RunRow row, Events events);
+  LostRun(const RunContext& context, RunRow row, Events events);
 
   void Begin();
 

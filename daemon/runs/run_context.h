@@ -74,7 +74,7 @@ struct RunContext {
   const StorageLimits* storage = nullptr;  // null: no limits
   // Null where `grants` is. Else what those supervisors send of their output is written by the daemon.
   OutputIntake* intake = nullptr;
-  // This boot's (base/boot_id.h); empty where the kernel does not tell: then every boot is taken for the same.
+  // This boot's (clock.h); empty where the kernel does not tell: then every boot is taken for the same.
   std::string boot_id = {};
   ExpiryClock* expiry_clock = nullptr;     // null: the clock is believed
   const ImportContext* imports = nullptr;  // null: nothing is imported

@@ -12,7 +12,6 @@
 #include "daemon/runs/audit/audit_log.h"
 #include "daemon/runs/command/command_life.h"
 #include "daemon/runs/command/device_hold.h"
-#include "daemon/runs/command/launch_spool.h"
 #include "daemon/runs/command/run_submission.h"
 #include "daemon/runs/imports/import_life.h"
 #include "daemon/runs/queue/lease_clocks.h"
@@ -21,37 +20,35 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kRunRetryFirstMs = 500;
-constexpr int64_t kRunRetryLastMs = 30'000;
 constexpr int64_t kNotifyQueuedMs = 100;
 constexpr int64_t kNotifyLongQueueMs = 1000;  // where looking at all of them costs milliseconds
 constexpr size_t kLongQueue = 1000;
 
 }  // namespace
 
-Runs::Runs(const RunContext& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered)
-    : context_(parts),
+Runs::Runs(const RunContext& context, const Options& options, const std::string& last_id, RecoveredRuns recovered)
+    : context_(context),
       options_(options),
-      ids_(parts.clock, std::max(last_id, recovered.last_session_id)),
+      ids_(context.clock, std::max(last_id, recovered.last_session_id)),
       room_({options.queue.runs, options.queue.runs_per_uid}, "runs are waiting already"),
-      leases_(parts.clock, options.queue.running_without_device, [this] { OnQueueChanged(); }),
-      imports_(parts.clock, options.imports_at_once, [this] { OnQueueChanged(); }),
-      preparations_(parts.clock, options.preparations_at_once, [this] { OnQueueChanged(); }),
-      prepared_(parts.clock, options.prepared_at_once, [this] { OnQueueChanged(); }),
-      sessions_(parts, options.sessions, ids_, leases_,
+      leases_(context.clock, options.queue.running_without_device, [this] { OnQueueChanged(); }),
+      imports_(context.clock, options.imports_at_once, [this] { OnQueueChanged(); }),
+      preparations_(context.clock, options.preparations_at_once, [this] { OnQueueChanged(); }),
+      prepared_(context.clock, options.prepared_at_once, [this] { OnQueueChanged(); }),
+      sessions_(context, options.sessions, ids_, leases_,
                 {.end_run =
                      [this](const std::string& id, const Status& why, int64_t grace_ms) {
                        const Status of_run(why.code(), "run " + id, why.why(), why.remedy());
                        Stop(id, of_run, grace_ms, [](const Result<RunRow>&) {});
                      },
                  .changed = [this] { OnQueueChanged(); }}),
-      retention_(parts, options.retention,
+      retention_(context, options.retention,
                  [this](const std::string& id) {
                    Delete(id, DaemonFor(getuid()), [id](const Status& status) {
                      LogInfo("run expired", {{"run", id}, {"result", status.ToString()}});
                    });
                  }),
-      leftovers_(parts.boot_id, std::move(recovered.leftovers)),
+      leftovers_(context.boot_id, std::move(recovered.leftovers)),
       longest_run_ms_(options.longest_run_ms) {
   TakeBack(std::move(recovered));
   if (context_.clocks != nullptr) {
@@ -81,105 +78,6 @@ void Runs::OnPauseLost(const std::string& holder, const Status& why) {
   for (const auto& [id, open] : open_) {
     if (open.life && DeviceHold::HolderOf(id) == holder) open.life->Doubt(DeviceHold::PauseLost(why));
   }
-}
-
-// However many there are: they were accepted once.
-void Runs::TakeBack(RecoveredRuns recovered) {
-  TakeInOrder(
-      recovered, [&](SessionRow row) { sessions_.TakeBack(std::move(row), recovered.is_backup); },
-      [&](RunRow row) {
-        if (recovered.preparing.contains(row.id)) open_[row.id].prepares = true;
-        row.state == RunState::kQueued ? TakeBackQueued(std::move(row)) : TakeBackLost(std::move(row));
-      });
-  for (RecoveredRuns::Unstored& unstored : recovered.unstored) {
-    if (unstored.may_live_on) leftovers_.Note(unstored.row);
-    OpenRun& open = open_[unstored.row.id];
-    open.row = unstored.row;
-    open.end = std::move(unstored.row);
-    open.end_entry = std::move(unstored.lease_ended);
-    open.end_refused = std::move(unstored.why);
-  }
-}
-
-void Runs::TakeBackQueued(RunRow row) {
-  const std::string id = row.id;
-  OpenRun& open = open_[id];
-  open.row = std::move(row);
-  open.account = AccountOf(open.row.uid);
-  room_.Enter(open.account);
-  const std::string& session_id = open.row.session_id;
-  if (!session_id.empty()) {
-    if (sessions_.FindLeases(session_id) == nullptr) return;  // Begin ends it
-    sessions_.AddRun(session_id, id);
-  }
-  Wait(open);
-}
-
-// It keeps its devices until nobody of it is left.
-void Runs::TakeBackLost(RunRow row) {
-  const std::string id = row.id;
-  OpenRun& open = open_[id];
-  row.error = StoredError(LostWithDaemon(row));
-  LostRun::Events events;
-  events.changed = [this, id](const RunRow& row) {
-    Become(open_.at(id), row);
-    Notify(id);
-  };
-  events.ended = [this](EndedRun end) { OnLifeEnded(std::move(end)); };
-  open.lost = std::make_unique<LostRun>(context_, row, std::move(events));
-  open.row = std::move(row);
-  open.account = AccountOf(open.row.uid);
-  ++running_;
-  open.granted_mono_ns = context_.clock.mono_ns();
-  const std::string& session_id = open.row.session_id;
-  open.leases = &leases_;
-  if (sessions_.FindOpenRow(session_id) != nullptr) {
-    sessions_.AddRun(session_id, id);
-    const std::vector<std::string>& devices = open.row.devices;
-    const bool sessions_own = std::all_of(devices.begin(), devices.end(), [&](const std::string& device) {
-      return queue().HolderOf(device) == session_id;
-    });
-    if (sessions_own) open.leases = &sessions_.LeasesOf(session_id);
-  }
-  open.leases->HoldFree({id, open.account, open.row.priority, open.row.devices});
-}
-
-void Runs::Become(OpenRun& open, const RunRow& changed) {
-  const bool pinned = open.row.pinned;  // changed by SetPinned alone
-  const RunState before = open.row.state;
-  open.row = changed;
-  open.row.pinned = pinned;
-  if (context_.observer != nullptr && open.row.state != before) context_.observer->OnRunChanged(before, open.row);
-}
-
-void Runs::Begin() {
-  KPROF_ON_IO_LOOP(context_.loop);
-  for (auto& [id, open] : open_) {
-    if (open.end) {
-      CommitEnd(id, kRunRetryFirstMs);
-      continue;
-    }
-    if (context_.observer != nullptr) context_.observer->OnRunOpened(open.row);
-    if (open.lost) {
-      std::optional<Lease> lease = LeaseOf(open.row);
-      if (lease && context_.observer != nullptr) context_.observer->OnLeaseFound(*lease);
-      open.lost->Begin();
-      continue;
-    }
-    if (open.leases == nullptr) {
-      EndQueued(id, Fail(ErrorCode::kLeaseLost, "run " + id, "its session has ended", "run it again"));
-      continue;
-    }
-    StartQueueTimer(id);
-    if (open.row.attached) StartHoldTimer(id);
-  }
-  begun_ = true;
-  sessions_.Begin();
-  leases_.Begin();
-  imports_.Begin();
-  preparations_.Begin();
-  prepared_.Begin();
-  retention_.Begin();
 }
 
 void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) {
@@ -416,123 +314,6 @@ void Runs::WaitToImport(const std::string& id, std::function<void()> granted) {
                 [&loop = context_.loop, granted = std::move(granted)] { loop.Post(granted); });
 }
 
-// `outcome`: how it came to an end, as far as that is known. Nothing for one that had no lease.
-std::optional<AuditEntry> Runs::EndLease(const OpenRun& open, const RunRow& row, const std::string& outcome) {
-  std::optional<Lease> lease = LeaseOf(row);
-  if (!lease) return std::nullopt;
-  const int64_t held_ns = context_.clock.mono_ns() - open.granted_mono_ns;
-  if (context_.observer != nullptr) context_.observer->OnLeaseEnded(*lease, held_ns, outcome);
-  return LeaseEnded(*lease, outcome, open.lost ? std::nullopt : std::optional(held_ns), context_.clock.unix_ns());
-}
-
-void Runs::OnLifeEnded(EndedRun ended) {
-  const std::string id = ended.row.id;
-  OpenRun& open = open_.at(id);
-  const bool had_lease = open.has_devices || open.lost;
-  // The queue stays as it is: the next start runs its step anew.
-  const bool daemon_stops = stopped_ && ended.row.error && ended.row.error->code == ErrorName(ErrorCode::kLostDaemon);
-  if (daemon_stops && !had_lease) return LeaveQueued(id);
-  open.end = std::move(ended.row);
-  open.kernel_metrics = std::move(ended.kernel_metrics);
-  const bool had_devices = open.row.state != RunState::kQueued;  // else it could not be stored that it has them
-  if (!ended.went) DeviceLeftovers::TakeBack(*open.end);
-  if (!ended.started) open.told.clear();
-  leftovers_.Told(open.told);
-  const RunRow& end = *open.end;
-  if (!open.left_devices && had_lease) {
-    std::optional<AuditEntry> lease_ended = EndLease(open, end, end.error ? end.error->code : "ok");
-    if (had_devices) open.end_entry = std::move(lease_ended);
-  }
-  if (ended.may_live_on) leftovers_.Note(end);
-  CommitEnd(id, kRunRetryFirstMs);
-  had_lease ? void(--running_) : room_.Leave(open.account);
-  Leave(open);  // the next one's first commit joins this one's last
-  imports_.Leave(id);
-}
-
-// Later: its life is in the middle of its last call.
-void Runs::LeaveQueued(const std::string& id) {
-  OpenRun& open = open_.at(id);
-  room_.Leave(open.account);
-  Leave(open);
-  for (const auto& known : std::exchange(open.end_known, {})) {
-    known(Fail(ErrorCode::kLostDaemon, "cancel run " + id, "kprofd is being stopped; the run stays queued",
-               "cancel it again when kprofd is back"));
-  }
-  context_.loop.Post([this, id] { Forget(id); });
-}
-
-void Runs::EndQueued(const std::string& id, const Status& reason) {
-  OpenRun& open = open_.at(id);
-  if (open.life && !open.has_devices && !open.end) {
-    open.life->Stop(reason, kTimeoutGraceMs);
-    return;
-  }
-  if (open.life || open.lost || open.end) return;
-  room_.Leave(open.account);
-  open.plan.reset();
-  open.end = open.row;
-  SetEnd(*open.end, reason, context_.clock.unix_ns());
-  if (open.row.starter == RunStarter::kHelper && context_.grants != nullptr) context_.grants->Forget(id);
-  CommitEnd(id, kRunRetryFirstMs);
-  Leave(open);
-}
-
-void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
-  OpenRun& open = open_.at(id);
-  open.hold_timer.Cancel();
-  open.queue_timer.Cancel();
-  open.retry_timer.Cancel();
-  StoreRunEnd(context_, {*open.end, open.end_entry, open.told, leftovers_.LeftBy(*open.end), open.kernel_metrics},
-              [this, id, retry_ms](const Status& status) {
-                status.ok() ? OnEndStored(id) : OnEndRefused(id, status, retry_ms);
-              });
-}
-
-void Runs::OnEndStored(const std::string& id) {
-  OpenRun& open = open_.at(id);
-  Become(open, *open.end);
-  LogInfo("run ended", {{"run", id},
-                        {"state", std::string(RunStateName(open.row.state))},
-                        {"error", open.row.error ? open.row.error->code : "none"}});
-  RemoveSpoolSoon(context_, id);  // of one that never started; not before its end is known
-  retention_.OnAdded();
-  Notify(id);
-  for (const auto& known : std::exchange(open.end_known, {})) known(open.row);
-  Forget(id);
-}
-
-// It has ended all the same: it says so to those who wait, and goes on trying to write it down.
-void Runs::OnEndRefused(const std::string& id, const Status& why, int64_t retry_ms) {
-  OpenRun& open = open_.at(id);
-  LogError("the end of a run cannot be stored", {{"run", id}, {"error", why.ToString()}});
-  if (open.end->state == RunState::kDone) {
-    SetEnd(*open.end, why.In("store run " + id), context_.clock.unix_ns());
-    if (open.end->tool == kImportTool) KeepNothing(*open.end);
-  }
-  Become(open, *open.end);
-  open.end_refused = why;
-  Notify(id);
-  for (const auto& known : std::exchange(open.end_known, {})) known(why.In("store the end of run " + id));
-  if (stopped_) return Forget(id);
-  open.retry_timer = context_.loop.After(
-      retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRunRetryLastMs)); });
-}
-
-// It is not known that it is done, so nobody will ever find what it made.
-void Runs::KeepNothing(RunRow& import) {
-  import.trace.clear();
-  import.artifacts.clear();
-  (void)context_.files_work.Submit([&files = context_.files, folder = context_.catalog.layout().RunFolder(import.id)] {
-    (void)files.RemoveTree(folder);
-  });
-}
-
-void Runs::Forget(const std::string& id) {
-  open_.erase(id);
-  if (stopped_) FinishStopping();
-}
-
 void Runs::Stop(const std::string& id, const Status& reason, int64_t grace_ms,
                 std::function<void(Result<RunRow>)> done) {
   KPROF_ON_IO_LOOP(context_.loop);
@@ -688,48 +469,6 @@ void Runs::NotifyQueued() {
     if (open.has_devices || open.lost || open.end || open.watchers.empty()) continue;
     open.watchers.Tell(ViewOf(open));
   }
-}
-
-void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
-  KPROF_ON_IO_LOOP(context_.loop);
-  KPROF_CHECK(!stopped_);
-  stopped_ = std::move(done);
-  retention_.Stop();
-  leases_.End();
-  imports_.End();
-  preparations_.End();
-  prepared_.End();
-  sessions_.Stop();
-  for (auto& [id, open] : open_) {
-    open.hold_timer.Cancel();
-    open.queue_timer.Cancel();
-    if (open.retry_timer.pending()) CommitEnd(id, kRunRetryLastMs);  // one last try
-    if (!open.life || open.end) continue;
-    open.life->Stop(Fail(ErrorCode::kLostDaemon, "run " + id, "kprofd was stopped while it ran", "run it again"),
-                    grace_ms);
-  }
-  FinishStopping();
-  stop_limit_ = context_.loop.After(options_.stop_limit_ms * kNanosPerMilli, [this] {
-    for (auto& [id, open] : open_) {
-      if (open.life) LogWarning("a run that does not end is left to the next start", {{"run", id}});
-    }
-    if (auto done = std::exchange(stopped_, [] {})) context_.loop.Post(done);
-  });
-}
-
-void Runs::KillAll() {
-  KPROF_ON_IO_LOOP(context_.loop);
-  for (auto& [id, open] : open_) {
-    if (open.life && !open.end) open.life->Stop(OkStatus(), 0);
-  }
-}
-
-void Runs::FinishStopping() {
-  if (submitting_ > 0) return;
-  for (auto& [id, open] : open_) {
-    if (open.life) return;
-  }
-  if (auto done = std::exchange(stopped_, [] {})) context_.loop.Post(done);
 }
 
 }  // namespace kprof

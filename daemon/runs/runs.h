@@ -56,7 +56,7 @@ class Runs {
     std::function<std::string(const Actor& who, const std::vector<uint32_t>& groups)> why_revoked;
   };
   // `recovered`: what a restart found. `last_id`: the catalog's newest.
-  Runs(const RunContext& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered);
+  Runs(const RunContext& context, const Options& options, const std::string& last_id, RecoveredRuns recovered);
   ~Runs();
 
   // Starts what may start. Once, when the loop runs.
@@ -127,6 +127,10 @@ class Runs {
   void KillAll();
 
  private:
+  // Between two tries to store an end: at first, and at most.
+  static constexpr int64_t kRunRetryFirstMs = 500;
+  static constexpr int64_t kRunRetryLastMs = 30'000;
+
   struct OpenRun {
     RunRow row;                                     // as it is known to all: what is durable
     uint32_t account = 0;                           // whom it counts as

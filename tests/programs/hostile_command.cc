@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
   }
   const pid_t supervisor = ::getppid();
   TryProcess("the supervisor", supervisor);
-  TryProcess("the keeper", ParentOf(supervisor));
+  TryProcess("the guard", ParentOf(supervisor));
   TryToRise();
   std::printf("%d done\n", done_count);
   return done_count;

@@ -77,12 +77,12 @@ class CallersTest(unittest.TestCase):
 
     def test_a_killed_supervisor_leaves_nothing(self):
         process = self.alice.start("--json", "capture", "command", "--", os.path.join(self.daemon.bin, "fork_escape"), "stay")
-        wait_until(lambda: kprof_testing.children_of(process.pid), "the keeper")
-        keeper = kprof_testing.children_of(process.pid)[0]
+        wait_until(lambda: kprof_testing.children_of(process.pid), "the guard")
+        guard = kprof_testing.children_of(process.pid)[0]
         run = wait_until(self.newest, "the run")
         said = wait_until(lambda: self.alice.run("logs", run, expect=None).text, "what escapes to say so")
         found = [int(said.split()[1])]
-        supervisor = kprof_testing.children_of(keeper)[0]
+        supervisor = kprof_testing.children_of(guard)[0]
         self.assertGreater(supervisor, 1)
         os.kill(supervisor, signal.SIGKILL)
         process.communicate(timeout=kprof_testing.LIMIT_S)

@@ -1,6 +1,6 @@
 // Starts kprof-launch for a capture that this kprofctl follows: so the command stays where its caller is, in the same
 // cgroup, namespaces, container, job allocation and limits. What it supervises, kprof-launch ends by itself when the
-// daemon closes the channel; its keeper ends what a killed kprof-launch leaves.
+// daemon closes the channel; its guard ends what a killed kprof-launch leaves.
 //
 // What comes over the channel is kprofd's, and need not be what was asked for here: so kprof-launch is given the sum of
 // that, and starts nothing else. A kprofd that was taken over runs nothing of its own as whoever captures here.
@@ -47,7 +47,7 @@ Result<std::string> FindSupervisor(const std::string& own_folder, const std::opt
 // The folder of this program.
 std::string OwnFolder();
 
-// The sum (launch_digest.h) of what is asked for.
+// The sum (launch_request.h) of what is asked for.
 std::string DigestOf(const v1::RunSpec& spec);
 
 // What the supervisor is told, and from whom it hears.

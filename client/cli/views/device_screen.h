@@ -1,5 +1,5 @@
 // What `kprofctl devices --watch` shows: what is known of the devices, as lines of a screen of some size. Shows nothing
-// itself; that is verb_devices.h.
+// itself; that is verb_devices.cc.
 #pragma once
 
 #include <cstdint>

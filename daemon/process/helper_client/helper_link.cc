@@ -204,7 +204,7 @@ void HelperLink::SendAll() {
     for (const UniqueFd& file : request.files) files.push_back(file.get());
     if (!Send(tag, request.message, files)) return;
     request.sent = true;
-    // That it is closed here is what tells of a supervisor, or a keeper, that was never started.
+    // That it is closed here is what tells of a supervisor, or a guard, that was never started.
     if (!MayRepeat(request.message)) request.files.clear();
   }
 }

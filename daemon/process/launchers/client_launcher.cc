@@ -14,7 +14,7 @@ namespace {
 
 // Whether anybody is left of a supervisor that another daemon launched, seen from outside: its progress file, opened
 // for reading, is locked (flock) and handed over, and the lock is everybody's who holds that open file: the supervisor,
-// its keeper, the daemon of then. When all of them are gone, and with them what they look after (supervisor_guard.h),
+// its guard, the daemon of then. When all of them are gone, and with them what they look after (supervisor_guard.h),
 // it is free. Nothing is written, no process is looked for, and a pid that is used anew deceives nobody.
 //
 // It is the word of those who hold it: processes of the run's own user.

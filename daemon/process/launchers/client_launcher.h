@@ -30,7 +30,7 @@ class ClientLauncher final : public Launcher {
                                            const OutputFiles& files, LaunchEvents events) override;
 
   // Its supervisor is its client's child, out of our reach, but ends all and itself when the daemon is gone; waits
-  // until it is seen to have (client_launcher.h), 40 s at most: the time that a keeper takes for one that does not end
+  // until it is seen to have (client_launcher.h), 40 s at most: the time that a guard takes for one that does not end
   // by itself.
   void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
                   std::function<void(Status)> done) override;

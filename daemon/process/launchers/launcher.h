@@ -67,7 +67,7 @@ struct OutputFiles {
   int stdout_fd = -1;
   int stderr_fd = -1;
   int progress_fd = -1;  // the logs' (output_log.h); none: the others are sockets (output_intake.h)
-  int held_fd = -1;      // where others start it: supervisor and keeper only hold it (client_launcher.h)
+  int held_fd = -1;      // where others start it: supervisor and guard only hold it (client_launcher.h)
 };
 
 class Launched {

@@ -1,4 +1,4 @@
-// A supervisor that is nobody's child here: kprofctl started it, or the helper. It has a keeper (supervisor_guard.h),
+// A supervisor that is nobody's child here: kprofctl started it, or the helper. It has a guard (supervisor_guard.h),
 // which ends what it leaves and holds the channel open until then: so the channel's end is the end of all. One that
 // owes an answer for too long is told to end by the half of the channel that is closed; what does not end even so is
 // ended by force where there is somebody who may, else it is left to its user.
@@ -20,7 +20,7 @@
 
 namespace kprof {
 
-// A keeper kills its supervisor 20 s after the channel is closed, and sweeps for 10 s at most: by then all are gone.
+// A guard kills its supervisor 20 s after the channel is closed, and sweeps for 10 s at most: by then all are gone.
 inline constexpr int64_t kSupervisorGoneLimitNs = 2 * kSupervisorEndLimitNs;
 
 class RemoteSupervisor : public std::enable_shared_from_this<RemoteSupervisor> {

@@ -22,7 +22,7 @@
 namespace kprof {
 
 // The folder for a tool's own files, for its caller alone (0700). The command finds it by KPROF_OUTPUT_DIR. It goes
-// with all that is in it when the supervisor ends. Of a supervisor that is killed the keeper removes it
+// with all that is in it when the supervisor ends. Of a supervisor that is killed the guard removes it
 // (supervisor_guard.h), or the daemon that started it, which then has named it.
 inline constexpr char kOutputFolderVariable[] = "KPROF_OUTPUT_DIR";
 inline constexpr size_t kOutputFolderPathBytes = 4096;

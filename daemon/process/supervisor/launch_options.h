@@ -13,7 +13,7 @@
 namespace kprof {
 
 struct LaunchOptions {
-  bool kept = false;   // under a keeper (supervisor_guard.h); its command can neither read nor trace it
+  bool kept = false;   // under a guard (supervisor_guard.h); its command can neither read nor trace it
   int control_fd = 3;  // 0 or 3: where the channel is
   std::string digest;  // launch_request.h; empty, which is for its daemon's own alone: any request is good
   bool operator==(const LaunchOptions&) const = default;

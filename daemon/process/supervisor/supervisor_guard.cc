@@ -23,7 +23,7 @@
 namespace kprof {
 namespace {
 
-constexpr char kGuardName[] = "kprof-keeper";
+constexpr char kGuardName[] = "kprof-guard";
 // A supervisor gives up by itself on what it cannot kill after 10 s.
 constexpr int64_t kEndLimitNs = 20 * kNanosPerSecond;
 constexpr int kSweepRounds = 10;
@@ -42,9 +42,9 @@ int EndWhatItLeft() {
   return some_left ? kLaunchTreeLeft : kLaunchTreeGone;
 }
 
-class Keeper {
+class Guard {
  public:
-  Keeper(pid_t supervisor, int control_fd, int child_signal_fd, const char* output_folder)
+  Guard(pid_t supervisor, int control_fd, int child_signal_fd, const char* output_folder)
       : supervisor_(supervisor),
         control_fd_(control_fd),
         child_signal_fd_(child_signal_fd),
@@ -106,13 +106,13 @@ char* MakeSharedFolderPath() {
 }
 
 int ForkUnderGuard(int control_fd, int child_signal_fd, const char* output_folder) {
-  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return errno;  // of the keeper alone: a fork does not inherit it
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return errno;  // of the guard alone: a fork does not inherit it
   const UniqueFd held = PeekLastFile(control_fd);             // in the supervisor it goes when this returns
   const pid_t supervisor = ::fork();
   if (supervisor < 0) return errno;
   if (supervisor == 0) return 0;
   ::prctl(PR_SET_NAME, kGuardName);
-  ::_exit(Keeper(supervisor, control_fd, child_signal_fd, output_folder).Run());
+  ::_exit(Guard(supervisor, control_fd, child_signal_fd, output_folder).Run());
 }
 
 }  // namespace kprof

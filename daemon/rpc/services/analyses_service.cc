@@ -79,8 +79,8 @@ void FillKind(const AnalysisKind& kind, v1::AnalysisKind& out) {
 // One question: worked out whole, then sent piece by piece.
 class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
  public:
-  AnalysisSource(const ServiceContext& parts, const Caller& caller, const v1::AnalyzeRequest& request)
-      : context_(parts), caller_(caller), request_(request), question_(parts, caller, "analyze") {}
+  AnalysisSource(const ServiceContext& context, const Caller& caller, const v1::AnalyzeRequest& request)
+      : context_(context), caller_(caller), request_(request), question_(context, caller, "analyze") {}
 
   Result<Pulled> Next(v1::AnalyzeResponse& message, std::stop_token stop) override {
     if (ended_) return Pulled::kEnd;

@@ -15,8 +15,8 @@ namespace kprof {
 
 class AnalysisServiceImpl final : public v1::AnalysisService::CallbackService {
  public:
-  AnalysisServiceImpl(const ServiceContext& parts, std::shared_ptr<CallAdmission> admission)
-      : context_(parts), admission_(std::move(admission)) {}
+  AnalysisServiceImpl(const ServiceContext& context, std::shared_ptr<CallAdmission> admission)
+      : context_(context), admission_(std::move(admission)) {}
 
   grpc::ServerUnaryReactor* ListAnalyses(grpc::CallbackServerContext* context, const v1::ListAnalysesRequest* request,
                                          v1::ListAnalysesResponse* response) override;

@@ -84,18 +84,18 @@ std::vector<Diagnosis> DiagnoseAccelerators(const std::vector<AcceleratorStandin
   return found;
 }
 
-std::vector<Diagnosis> DiagnoseDevices(const ServiceContext& parts) {
-  if (parts.node_devices == nullptr) return {};
+std::vector<Diagnosis> DiagnoseDevices(const ServiceContext& context) {
+  if (context.node_devices == nullptr) return {};
   std::vector<AcceleratorStanding> accelerators;
-  const std::shared_ptr<const DeviceList> list = parts.devices.now();
+  const std::shared_ptr<const DeviceList> list = context.devices.now();
   for (const Device& device : list->all()) {
     if (device.kind == DeviceKind::kCpu) continue;
-    Result<DeviceFacts> facts = parts.node_devices->FactsOf(device.id);
+    Result<DeviceFacts> facts = context.node_devices->FactsOf(device.id);
     if (!facts.ok()) continue;  // it is gone meanwhile
-    const Status trouble = parts.clocks == nullptr ? OkStatus() : parts.clocks->TroubleOf(device.id);
+    const Status trouble = context.clocks == nullptr ? OkStatus() : context.clocks->TroubleOf(device.id);
     accelerators.push_back({device.id, *std::move(facts), trouble});
   }
-  return DiagnoseAccelerators(accelerators, parts.helper_watch != nullptr || ::geteuid() == 0);
+  return DiagnoseAccelerators(accelerators, context.helper_watch != nullptr || ::geteuid() == 0);
 }
 
 namespace {

@@ -29,11 +29,11 @@ struct AcceleratorStanding {
 std::vector<Diagnosis> DiagnoseAccelerators(const std::vector<AcceleratorStanding>& accelerators, bool may_lock);
 
 // The same of those that this node has now.
-std::vector<Diagnosis> DiagnoseDevices(const ServiceContext& parts);
+std::vector<Diagnosis> DiagnoseDevices(const ServiceContext& context);
 
 class DeviceView {
  public:
-  DeviceView(const ServiceContext& parts, const Caller& caller) : context_(parts), caller_(caller) {}
+  DeviceView(const ServiceContext& context, const Caller& caller) : context_(context), caller_(caller) {}
 
   enum class Detail {
     kLease,  // who holds it, and whether it is well

@@ -91,7 +91,7 @@ Status BadToken(const char* act) {
 }
 
 // From the catalog alone. `page` is empty before; on a worker.
-Status ReadSessionPage(const ServiceContext& parts, const Caller& caller, const v1::ListSessionsRequest& request,
+Status ReadSessionPage(const ServiceContext& context, const Caller& caller, const v1::ListSessionsRequest& request,
                        v1::ListSessionsResponse& page) {
   constexpr const char* kAct = "list sessions";
   SessionFilter filter;
@@ -111,7 +111,7 @@ Status ReadSessionPage(const ServiceContext& parts, const Caller& caller, const 
   }
   if (!request.page_token().empty() && !LooksLikeRunId(request.page_token())) return BadToken(kAct);
   filter.before_id = request.page_token();
-  ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, context.catalog.readers().Borrow());
   size_t page_bytes = 0;
   while (left > 0 && page_bytes < kSessionPageBytes) {
     filter.limit = std::min(left, kPortion);
@@ -128,7 +128,7 @@ Status ReadSessionPage(const ServiceContext& parts, const Caller& caller, const 
   return OkStatus();
 }
 
-Status ReadRoundPage(const ServiceContext& parts, const std::string& session_id, const v1::ListRoundsRequest& request,
+Status ReadRoundPage(const ServiceContext& context, const std::string& session_id, const v1::ListRoundsRequest& request,
                      v1::ListRoundsResponse& page) {
   constexpr const char* kAct = "list rounds";
   ASSIGN_OR_RETURN(int64_t left, PageSize(request.page_size(), kAct));
@@ -137,7 +137,7 @@ Status ReadRoundPage(const ServiceContext& parts, const std::string& session_id,
     auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), after);
     if (error != std::errc() || end != token.data() + token.size() || after < 0) return BadToken(kAct);
   }
-  ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, context.catalog.readers().Borrow());
   size_t page_bytes = 0;
   while (left > 0 && page_bytes < kSessionPageBytes) {
     const int64_t portion = std::min(left, kPortion);
@@ -181,11 +181,12 @@ void Overlay(const Runs& open, v1::ListRoundsResponse& page) {
 }
 
 // `read` on a worker, then `overlay` on the loop, then the end.
-void Answer(const ServiceContext& parts, UnaryCall& call, std::function<Status()> read, std::function<void()> overlay) {
-  Status submitted = parts.workers.Submit([&parts, &call, read = std::move(read), overlay = std::move(overlay)] {
+void Answer(const ServiceContext& context, UnaryCall& call, std::function<Status()> read,
+            std::function<void()> overlay) {
+  Status submitted = context.workers.Submit([&context, &call, read = std::move(read), overlay = std::move(overlay)] {
     Status done = read();
     if (!done.ok()) return call.End(done);
-    parts.loop.Post([&call, overlay] {
+    context.loop.Post([&call, overlay] {
       overlay();
       call.End(OkStatus());
     });
@@ -195,18 +196,19 @@ void Answer(const ServiceContext& parts, UnaryCall& call, std::function<Status()
 
 }  // namespace
 
-void AnswerSessionPage(const ServiceContext& parts, const Caller& caller, const v1::ListSessionsRequest& request,
+void AnswerSessionPage(const ServiceContext& context, const Caller& caller, const v1::ListSessionsRequest& request,
                        v1::ListSessionsResponse& page, UnaryCall& call) {
   Answer(
-      parts, call, [&parts, caller, &request, &page] { return ReadSessionPage(parts, caller, request, page); },
-      [&parts, &request, &page] { Overlay(parts.runs.sessions(), request, page); });
+      context, call, [&context, caller, &request, &page] { return ReadSessionPage(context, caller, request, page); },
+      [&context, &request, &page] { Overlay(context.runs.sessions(), request, page); });
 }
 
-void AnswerRoundPage(const ServiceContext& parts, const std::string& session_id, const v1::ListRoundsRequest& request,
+void AnswerRoundPage(const ServiceContext& context, const std::string& session_id, const v1::ListRoundsRequest& request,
                      v1::ListRoundsResponse& page, UnaryCall& call) {
   Answer(
-      parts, call, [&parts, session_id, &request, &page] { return ReadRoundPage(parts, session_id, request, page); },
-      [&parts, &page] { Overlay(parts.runs, page); });
+      context, call,
+      [&context, session_id, &request, &page] { return ReadRoundPage(context, session_id, request, page); },
+      [&context, &page] { Overlay(context.runs, page); });
 }
 
 namespace {
@@ -267,10 +269,10 @@ Status ReadPage(Db& db, RunFilter filter, v1::ListRunsResponse& page) {
   return OkStatus();
 }
 
-Status ReadStored(const ServiceContext& parts, const Caller& caller, const v1::ListRunsRequest& request,
+Status ReadStored(const ServiceContext& context, const Caller& caller, const v1::ListRunsRequest& request,
                   v1::ListRunsResponse& page) {
   ASSIGN_OR_RETURN(RunFilter filter, FilterOf(caller, request));
-  ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, context.catalog.readers().Borrow());
   return ReadPage(*reader, std::move(filter), page);
 }
 
@@ -281,14 +283,14 @@ struct EndSearch {
   size_t next = 0;
   std::vector<RunRow> ended;
 };
-void GoOn(const ServiceContext& parts, const std::shared_ptr<EndSearch>& search) {
+void GoOn(const ServiceContext& context, const std::shared_ptr<EndSearch>& search) {
   const size_t end = std::min(search->next + static_cast<size_t>(kPortionRuns), search->ids.size());
   for (; search->next < end; ++search->next) {
-    const RunRow* open = parts.runs.FindOpenRow(search->ids[search->next]);
+    const RunRow* open = context.runs.FindOpenRow(search->ids[search->next]);
     if (open != nullptr && IsTerminal(open->state)) search->ended.push_back(*open);
   }
   if (end == search->ids.size()) return search->then(std::move(search->ended));
-  parts.loop.Post([&parts, search] { GoOn(parts, search); });
+  context.loop.Post([&context, search] { GoOn(context, search); });
 }
 
 // Runs that have ended become what they are; then those go that were read only because they might have.
@@ -310,8 +312,12 @@ void OverlayEnds(const std::vector<RunRow>& ended, const v1::ListRunsRequest& re
 // One call: its request, its page on the way, and what to do with it. Shared by whatever works on it next.
 class PageCall : public std::enable_shared_from_this<PageCall> {
  public:
-  PageCall(const ServiceContext& parts, const Caller& caller, grpc::ByteBuffer& response, UnaryCall& call)
-      : context_(parts), caller_(caller), stamp_(parts.catalog.changes().count()), response_(response), call_(call) {}
+  PageCall(const ServiceContext& context, const Caller& caller, grpc::ByteBuffer& response, UnaryCall& call)
+      : context_(context),
+        caller_(caller),
+        stamp_(context.catalog.changes().count()),
+        response_(response),
+        call_(call) {}
 
   bool Parse(const grpc::ByteBuffer& request) {
     std::vector<grpc::Slice> slices;
@@ -375,9 +381,9 @@ class PageCall : public std::enable_shared_from_this<PageCall> {
 
 }  // namespace
 
-void AnswerRunPage(const ServiceContext& parts, const Caller& caller, const grpc::ByteBuffer& request,
+void AnswerRunPage(const ServiceContext& context, const Caller& caller, const grpc::ByteBuffer& request,
                    grpc::ByteBuffer& response, UnaryCall& call) {
-  auto page = std::make_shared<PageCall>(parts, caller, response, call);
+  auto page = std::make_shared<PageCall>(context, caller, response, call);
   if (!page->Parse(request)) return call.End(Fail(ErrorCode::kUsage, "list runs", "the request is no ListRunsRequest"));
   page->Begin();
 }

@@ -21,17 +21,17 @@ Status ReadAuditPage(Catalog& catalog, const v1::ListAuditRequest& request, v1::
 
 // Those that the caller may see. Fails with kUsage for a negative page size, an unknown state or a token that is no
 // session's id, with kQueueFull when the workers take no more or no reader is free in time, and as the catalog does.
-void AnswerSessionPage(const ServiceContext& parts, const Caller& caller, const v1::ListSessionsRequest& request,
+void AnswerSessionPage(const ServiceContext& context, const Caller& caller, const v1::ListSessionsRequest& request,
                        v1::ListSessionsResponse& page, UnaryCall& call);
 
 // `session_id` is a whole one, which the caller may see. Fails in the same ways; a page ends early above 1 MiB.
-void AnswerRoundPage(const ServiceContext& parts, const std::string& session_id, const v1::ListRoundsRequest& request,
+void AnswerRoundPage(const ServiceContext& context, const std::string& session_id, const v1::ListRoundsRequest& request,
                      v1::ListRoundsResponse& page, UnaryCall& call);
 
 // Any thread; never blocks. Ends the call: at once, with the page of before, while nothing has changed since.
 // Fails with kUsage for what is no request, a negative page size, an unknown state or a token that is no run's id, with
 // kQueueFull when the workers take no more or no reader is free in time, and as the catalog does.
-void AnswerRunPage(const ServiceContext& parts, const Caller& caller, const grpc::ByteBuffer& request,
+void AnswerRunPage(const ServiceContext& context, const Caller& caller, const grpc::ByteBuffer& request,
                    grpc::ByteBuffer& response, UnaryCall& call);
 
 }  // namespace kprof

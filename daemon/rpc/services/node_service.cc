@@ -38,10 +38,10 @@ namespace {
 using EndCall = std::function<void(const Status&)>;
 
 // Fails as NodeService says.
-void RecordCeiling(const ServiceContext& parts, const Caller& caller, const v1::RecordCeilingRequest& request,
+void RecordCeiling(const ServiceContext& context, const Caller& caller, const v1::RecordCeilingRequest& request,
                    v1::RecordCeilingResponse& response, EndCall end);
 
-void ForgetCeilings(const ServiceContext& parts, const Caller& caller, const v1::ForgetCeilingsRequest& request,
+void ForgetCeilings(const ServiceContext& context, const Caller& caller, const v1::ForgetCeilingsRequest& request,
                     v1::ForgetCeilingsResponse& response, EndCall end);
 
 constexpr int64_t kAnswerLimitNs = 2 * kNanosPerSecond;
@@ -50,7 +50,7 @@ constexpr std::string_view kOfLogs = "output_dropped";
 constexpr const char* kRunAgain = "run the benchmark by itself: kprofctl capture command --device 0 --exclusive -- CMD";
 
 // The one device that the run had, as it is now.
-Result<Device> DeviceOf(const ServiceContext& parts, const RunRow& run, const std::string& act) {
+Result<Device> DeviceOf(const ServiceContext& context, const RunRow& run, const std::string& act) {
   const auto refuse = [&](const std::string& why, const std::string& remedy) {
     return Fail(ErrorCode::kUsage, act, why, remedy);
   };
@@ -62,11 +62,11 @@ Result<Device> DeviceOf(const ServiceContext& parts, const RunRow& run, const st
     return refuse("it had " + std::to_string(run.devices.size()) + " devices, and a ceiling is one device's",
                   kRunAgain);
   }
-  if (run.ended_ns.value_or(0) < parts.node.started_unix_ns) {
+  if (run.ended_ns.value_or(0) < context.node.started_unix_ns) {
     return refuse("it ended before this kprofd was started, and its device may have had another number then",
                   kRunAgain);
   }
-  const std::shared_ptr<const DeviceList> list = parts.devices.now();
+  const std::shared_ptr<const DeviceList> list = context.devices.now();
   for (const Device& device : list->all()) {
     if (device.id != run.devices.front()) continue;
     if (device.kind == DeviceKind::kCpu) return refuse("it had the host's processors, which have no peaks", kRunAgain);
@@ -99,31 +99,31 @@ std::string DoubtsOf(const RunRow& run) {
   return doubts;
 }
 
-DeviceFacts FactsOf(const ServiceContext& parts, const Device& device) {
-  if (parts.node_devices == nullptr) return {};
-  Result<DeviceFacts> facts = parts.node_devices->FactsOf(device.id);
+DeviceFacts FactsOf(const ServiceContext& context, const Device& device) {
+  if (context.node_devices == nullptr) return {};
+  Result<DeviceFacts> facts = context.node_devices->FactsOf(device.id);
   return facts.ok() ? *std::move(facts) : DeviceFacts();
 }
 
-AuditEntry EntryOf(const ServiceContext& parts, const Caller& caller, const char* action, const Device& device) {
+AuditEntry EntryOf(const ServiceContext& context, const Caller& caller, const char* action, const Device& device) {
   AuditEntry entry;
-  entry.time_ns = parts.clock.unix_ns();
+  entry.time_ns = context.clock.unix_ns();
   entry.by = ActorOf(caller);
   entry.action = action;
   entry.devices = {device.id};
   return entry;
 }
 
-void RecordOfRun(const ServiceContext& parts, const Caller& caller, const RunRow& run,
+void RecordOfRun(const ServiceContext& context, const Caller& caller, const RunRow& run,
                  const v1::RecordCeilingRequest& request, v1::RecordCeilingResponse& response, const EndCall& end) {
   const std::string act = "record a ceiling of run " + run.id;
-  if (parts.ceilings == nullptr || parts.peaks == nullptr) {
+  if (context.ceilings == nullptr || context.peaks == nullptr) {
     return end(Fail(ErrorCode::kUsage, act, "this kprofd knows of no peaks"));
   }
-  const Result<Device> device = DeviceOf(parts, run, act);
+  const Result<Device> device = DeviceOf(context, run, act);
   if (!device.ok()) return end(device.status());
-  const DeviceFacts facts = FactsOf(parts, *device);
-  if (const Status whole = CheckWhole(*device, facts, parts.clock.mono_ns(), act); !whole.ok()) return end(whole);
+  const DeviceFacts facts = FactsOf(context, *device);
+  if (const Status whole = CheckWhole(*device, facts, context.clock.mono_ns(), act); !whole.ok()) return end(whole);
   CeilingRow row{.device = CeilingBook::KeyOf(*device, facts),
                  .quantity = request.quantity(),
                  .dtype = request.dtype(),
@@ -132,47 +132,47 @@ void RecordOfRun(const ServiceContext& parts, const Caller& caller, const RunRow
                  .value = request.value(),
                  .run_id = run.id,
                  .uid = caller.uid,
-                 .time_ns = parts.clock.unix_ns(),
+                 .time_ns = context.clock.unix_ns(),
                  .clocks = run.clocks,
                  .doubts = DoubtsOf(run)};
   const MeasuredCeiling ceiling = CeilingBook::CeilingOf(row);
-  const DevicePeaks known = PeaksOf(*device, facts, *parts.peaks, {});
+  const DevicePeaks known = PeaksOf(*device, facts, *context.peaks, {});
   const Result<DevicePeaks> with = WithMeasuredCeiling(known, ceiling);
   if (!with.ok()) return end(with.status());
   response.set_device_id(device->id);
   FillPeak(with->peaks.back(), *response.mutable_ceiling());
   if (const Peak* peak = known.Find(row.quantity, row.dtype, row.accumulate)) FillPeak(*peak, *response.mutable_peak());
-  AuditEntry entry = EntryOf(parts, caller, audit::kCeiling, *device);
+  AuditEntry entry = EntryOf(context, caller, audit::kCeiling, *device);
   entry.run_id = run.id;
   entry.detail = PeakText(with->peaks.back()) + ": " + PeakNumberText(row.value) + " " + row.unit;
-  parts.ceilings->Record(std::move(row), std::move(entry), end);
+  context.ceilings->Record(std::move(row), std::move(entry), end);
 }
 
-void RecordCeiling(const ServiceContext& parts, const Caller& caller, const v1::RecordCeilingRequest& request,
+void RecordCeiling(const ServiceContext& context, const Caller& caller, const v1::RecordCeilingRequest& request,
                    v1::RecordCeilingResponse& response, EndCall end) {
-  LookUpRun(parts, caller, request.run_id(), Rpc::kRecordCeiling, "record a ceiling of run",
-            [&parts, caller, &request, &response, end = std::move(end)](const Result<RunRow>& run) {
+  LookUpRun(context.lookup(), caller, request.run_id(), Rpc::kRecordCeiling, "record a ceiling of run",
+            [&context, caller, &request, &response, end = std::move(end)](const Result<RunRow>& run) {
               if (!run.ok()) return end(run.status());
               // Whether the device is whole, and who it is, is to be of now.
-              const auto record = [&parts, caller, run = *run, &request, &response, end] {
-                RecordOfRun(parts, caller, run, request, response, end);
+              const auto record = [&context, caller, run = *run, &request, &response, end] {
+                RecordOfRun(context, caller, run, request, response, end);
               };
-              parts.node_devices == nullptr ? record() : parts.node_devices->Refresh(kAnswerLimitNs, record);
+              context.node_devices == nullptr ? record() : context.node_devices->Refresh(kAnswerLimitNs, record);
             });
 }
 
-void ForgetCeilings(const ServiceContext& parts, const Caller& caller, const v1::ForgetCeilingsRequest& request,
+void ForgetCeilings(const ServiceContext& context, const Caller& caller, const v1::ForgetCeilingsRequest& request,
                     v1::ForgetCeilingsResponse& response, EndCall end) {
-  parts.loop.Post([&parts, caller, &request, &response, end = std::move(end)] {
+  context.loop.Post([&context, caller, &request, &response, end = std::move(end)] {
     const std::string act = "forget the ceilings of device '" + ReadableText(request.device_id()) + "'";
-    const std::shared_ptr<const DeviceList> list = parts.devices.now();
+    const std::shared_ptr<const DeviceList> list = context.devices.now();
     for (const Device& device : list->all()) {
       if (device.id != request.device_id() && (device.uuid.empty() || device.uuid != request.device_id())) continue;
-      const std::string key = CeilingBook::KeyOf(device, FactsOf(parts, device));
-      const size_t known = parts.ceilings == nullptr ? 0 : parts.ceilings->Of(key).size();
+      const std::string key = CeilingBook::KeyOf(device, FactsOf(context, device));
+      const size_t known = context.ceilings == nullptr ? 0 : context.ceilings->Of(key).size();
       if (known == 0) return end(Fail(ErrorCode::kNotFound, act, "none are known", "see kprofctl peaks"));
       response.set_forgotten(static_cast<int32_t>(known));
-      return parts.ceilings->Forget(key, EntryOf(parts, caller, audit::kCeilingForgotten, device), end);
+      return context.ceilings->Forget(key, EntryOf(context, caller, audit::kCeilingForgotten, device), end);
     }
     end(Fail(ErrorCode::kNotFound, act, "this node has no such device", "see kprofctl devices"));
   });
@@ -191,18 +191,18 @@ grpc::ByteBuffer WithTime(const grpc::ByteBuffer& answer, int64_t now_unix_ns) {
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
-Status FillStorage(const ServiceContext& parts, uint32_t caller_uid, v1::StorageStatus& out) {
-  ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
+Status FillStorage(const ServiceContext& context, uint32_t caller_uid, v1::StorageStatus& out) {
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, context.catalog.readers().Borrow());
   ASSIGN_OR_RETURN(CatalogCounts counts, ReadCounts(*reader));
-  const std::string& folder = parts.catalog.layout().state_folder;
-  ASSIGN_OR_RETURN(int64_t free_bytes, parts.files.ReadFreeBytes(folder));
+  const std::string& folder = context.catalog.layout().state_folder;
+  ASSIGN_OR_RETURN(int64_t free_bytes, context.files.ReadFreeBytes(folder));
   out.set_state_folder(folder);
-  out.set_catalog_bytes(parts.catalog.ReadSizeBytes());
+  out.set_catalog_bytes(context.catalog.ReadSizeBytes());
   out.set_artifact_bytes(counts.artifact_bytes);
   out.set_free_bytes(free_bytes);
   out.set_runs(counts.runs);
   ASSIGN_OR_RETURN(const OwnedSums owned, ReadOwned(*reader, caller_uid));
-  const StorageLimits& limits = parts.limits.upload_bytes.limits();
+  const StorageLimits& limits = context.limits.upload_bytes.limits();
   v1::StoredByUser& own = *out.mutable_own();
   own.set_runs(owned.runs);
   own.set_limit_runs(limits.runs_per_uid());
@@ -254,10 +254,10 @@ void DiagnoseOwnStorage(const v1::StoredByUser& own, v1::DiagnoseResponse& out) 
                out);
 }
 
-Status DiagnoseStorage(const ServiceContext& parts, const std::string& health, uint32_t caller_uid,
+Status DiagnoseStorage(const ServiceContext& context, const std::string& health, uint32_t caller_uid,
                        v1::DiagnoseResponse& out) {
   v1::StorageStatus storage;
-  RETURN_IF_ERROR(FillStorage(parts, caller_uid, storage));
+  RETURN_IF_ERROR(FillStorage(context, caller_uid, storage));
   DiagnoseOwnStorage(storage.own(), out);
   std::string room = std::to_string(storage.free_bytes() >> 20) + " MiB free at " + storage.state_folder();
   if (storage.free_bytes() < kFewFreeBytes) {
@@ -271,8 +271,8 @@ Status DiagnoseStorage(const ServiceContext& parts, const std::string& health, u
   AddDiagnosis({"catalog", healthy ? DiagnosisLevel::kOk : DiagnosisLevel::kProblem, "the catalog: " + health,
                 healthy ? "" : "stop kprofd and restore a backup (docs/cli.md)"},
                out);
-  const std::string lost = parts.catalog.layout().LostFolder();
-  Result<std::vector<FolderEntry>> strays = parts.files.List(lost);
+  const std::string lost = context.catalog.layout().LostFolder();
+  Result<std::vector<FolderEntry>> strays = context.files.List(lost);
   if (strays.ok() && !strays->empty()) {
     AddDiagnosis({"lost_files", DiagnosisLevel::kWarning,
                   std::to_string(strays->size()) + " files or folders that belong to no run lie in " + lost,

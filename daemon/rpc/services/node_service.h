@@ -15,8 +15,8 @@ namespace kprof {
 class NodeServiceImpl final
     : public v1::NodeService::WithRawCallbackMethod_GetStatus<v1::NodeService::CallbackService> {
  public:
-  NodeServiceImpl(const ServiceContext& parts, std::shared_ptr<CallAdmission> admission)
-      : context_(parts), admission_(std::move(admission)) {}
+  NodeServiceImpl(const ServiceContext& context, std::shared_ptr<CallAdmission> admission)
+      : context_(context), admission_(std::move(admission)) {}
 
   // In bytes, as most answers are those of before (answer_cache.h).
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,

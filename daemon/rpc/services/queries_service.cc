@@ -18,8 +18,8 @@ constexpr int64_t kMaxRows = 10'000'000;
 
 class QuerySource final : public PullSource<v1::QueryResponse> {
  public:
-  QuerySource(const ServiceContext& parts, const Caller& caller, const v1::QueryRequest& request)
-      : context_(parts), caller_(caller), request_(request), question_(parts, caller, "query") {}
+  QuerySource(const ServiceContext& context, const Caller& caller, const v1::QueryRequest& request)
+      : context_(context), caller_(caller), request_(request), question_(context, caller, "query") {}
 
   Result<Pulled> Next(v1::QueryResponse& message, std::stop_token stop) override {
     if (ended_) return Pulled::kEnd;

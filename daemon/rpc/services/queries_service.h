@@ -15,8 +15,8 @@ namespace kprof {
 
 class QueriesServiceImpl final : public v1::QueriesService::CallbackService {
  public:
-  QueriesServiceImpl(const ServiceContext& parts, std::shared_ptr<CallAdmission> admission)
-      : context_(parts), admission_(std::move(admission)) {}
+  QueriesServiceImpl(const ServiceContext& context, std::shared_ptr<CallAdmission> admission)
+      : context_(context), admission_(std::move(admission)) {}
 
   grpc::ServerWriteReactor<v1::QueryResponse>* Query(grpc::CallbackServerContext* context,
                                                      const v1::QueryRequest* request) override;

@@ -80,7 +80,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext
     context_.loop.Post(submit);
     return call;
   }
-  LookUpSession(context_, caller(), shared_run->session_id, Rpc::kSubmitToSession, "submit run to session",
+  LookUpSession(context_.lookup(), caller(), shared_run->session_id, Rpc::kSubmitToSession, "submit run to session",
                 [shared_run, submit, call](const Result<SessionRow>& session) {
                   if (!session.ok()) return call->End(session.status());
                   shared_run->session_id = session->id;
@@ -124,7 +124,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::GetRun(grpc::CallbackServerContext* /
                                                   const v1::GetRunRequest* request, v1::GetRunResponse* response) {
   auto* call = new UnaryCall(admission_, Rpc::kGetRun, SizeOf(response));
   if (call->refused()) return call;
-  LookUpRun(context_, caller(), request->id(), Rpc::kGetRun, "show run",
+  LookUpRun(context_.lookup(), caller(), request->id(), Rpc::kGetRun, "show run",
             [this, call, response](const Result<RunRow>& row) {
               if (row.ok() && row->state == RunState::kQueued) {
                 const std::optional<Runs::View> waits = context_.runs.FindOpen(row->id);
@@ -166,7 +166,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext
                    "give it another one"));
     return call;
   }
-  LookUpRun(context_, caller(), request->id(), Rpc::kCancelRun, "cancel run",
+  LookUpRun(context_.lookup(), caller(), request->id(), Rpc::kCancelRun, "cancel run",
             [this, call, request, response, grace_ms](Result<RunRow> row) {
               if (!row.ok()) return call->End(row.status());
               if (Status room = call->MakeRoom(RunMessageBytes(*row)); !room.ok()) return call->End(room);
@@ -187,7 +187,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::DeleteRun(grpc::CallbackServerContext
                                                      v1::DeleteRunResponse* response) {
   auto* call = new UnaryCall(admission_, Rpc::kDeleteRun);
   if (call->refused()) return call;
-  LookUpRun(context_, caller(), request->id(), Rpc::kDeleteRun, "delete run",
+  LookUpRun(context_.lookup(), caller(), request->id(), Rpc::kDeleteRun, "delete run",
             [this, call, response](Result<RunRow> row) {
               if (!row.ok()) return call->End(row.status());
               context_.runs.Delete(row->id, ActorOf(caller()), [call, response, id = row->id](Status status) {
@@ -199,7 +199,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::DeleteRun(grpc::CallbackServerContext
 }
 
 void RunsServiceImpl::SetPinned(const std::string& name, bool pinned, UnaryCall* call, v1::Run* out) {
-  LookUpRun(context_, caller(), name, pinned ? Rpc::kPinRun : Rpc::kUnpinRun, pinned ? "pin run" : "unpin run",
+  LookUpRun(context_.lookup(), caller(), name, pinned ? Rpc::kPinRun : Rpc::kUnpinRun, pinned ? "pin run" : "unpin run",
             [this, pinned, call, out](Result<RunRow> row) {
               if (!row.ok()) return call->End(row.status());
               if (Status room = call->MakeRoom(RunMessageBytes(*row)); !room.ok()) return call->End(room);
@@ -253,7 +253,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::ListArtifacts(grpc::CallbackServerCon
     call->End(Fail(ErrorCode::kUsage, "list artifacts", "the page size is negative"));
     return call;
   }
-  LookUpRun(context_, caller(), request->id(), Rpc::kListArtifacts, "list artifacts of run",
+  LookUpRun(context_.lookup(), caller(), request->id(), Rpc::kListArtifacts, "list artifacts of run",
             [call, request, response](Result<RunRow> row) {
               if (!row.ok()) return call->End(row.status());
               FillArtifactPage(row->artifacts, *request, *response);

@@ -16,8 +16,8 @@ class UnaryCall;
 
 class RunsServiceImpl final : public v1::RunsService::WithRawCallbackMethod_ListRuns<v1::RunsService::CallbackService> {
  public:
-  RunsServiceImpl(const ServiceContext& parts, std::shared_ptr<CallAdmission> admission)
-      : context_(parts), admission_(std::move(admission)) {}
+  RunsServiceImpl(const ServiceContext& context, std::shared_ptr<CallAdmission> admission)
+      : context_(context), admission_(std::move(admission)) {}
 
   grpc::ServerUnaryReactor* SubmitRun(grpc::CallbackServerContext* context, const v1::SubmitRunRequest* request,
                                       v1::SubmitRunResponse* response) override;

@@ -31,8 +31,8 @@ namespace {
 // which is made durable by another thread, has been opened.
 class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionResponse> {
  public:
-  OpenSessionStream(CallRecord record, const ServiceContext& parts, const v1::OpenSessionRequest& message)
-      : context_(parts), record_(std::move(record)), resume_token_(message.resume_token()) {
+  OpenSessionStream(CallRecord record, const ServiceContext& context, const v1::OpenSessionRequest& message)
+      : context_(context), record_(std::move(record)), resume_token_(message.resume_token()) {
     record_.BecomeWatch();
     Status refused = record_.admitted();
     SessionRequest request = RequestOf(record_.caller(), message);
@@ -175,9 +175,9 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
 };
 
 // Any thread. Owns itself; `request` is read before it returns. `parts` outlives it.
-grpc::ServerWriteReactor<v1::OpenSessionResponse>* StartOpenSession(CallRecord record, const ServiceContext& parts,
+grpc::ServerWriteReactor<v1::OpenSessionResponse>* StartOpenSession(CallRecord record, const ServiceContext& context,
                                                                     const v1::OpenSessionRequest& request) {
-  return new OpenSessionStream(std::move(record), parts, request);
+  return new OpenSessionStream(std::move(record), context, request);
 }
 
 constexpr int64_t kDefaultCloseGraceMs = 5000;
@@ -209,7 +209,7 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::CloseSession(grpc::CallbackServer
     return call;
   }
   LookUpSession(
-      context_, caller(), request->id(), Rpc::kCloseSession, "close session",
+      context_.lookup(), caller(), request->id(), Rpc::kCloseSession, "close session",
       [this, call, response, grace_ms](const Result<SessionRow>& row) {
         if (!row.ok()) return call->End(row.status());
         // Whoever closes it wants it to be over; how it came to be is in the answer.
@@ -228,7 +228,7 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::GetSession(grpc::CallbackServerCo
                                                           v1::GetSessionResponse* response) {
   auto* call = new UnaryCall(admission_, Rpc::kGetSession);
   if (call->refused()) return call;
-  LookUpSession(context_, caller(), request->id(), Rpc::kGetSession, "show session",
+  LookUpSession(context_.lookup(), caller(), request->id(), Rpc::kGetSession, "show session",
                 [this, call, response](const Result<SessionRow>& row) {
                   if (row.ok() && row->state == SessionState::kQueued) {
                     const std::optional<Sessions::View> waits = context_.runs.sessions().FindOpen(row->id);
@@ -253,7 +253,7 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::ListRounds(grpc::CallbackServerCo
                                                           v1::ListRoundsResponse* response) {
   auto* call = new UnaryCall(admission_, Rpc::kListRounds, SizeOf(response));
   if (call->refused()) return call;
-  LookUpSession(context_, caller(), request->session_id(), Rpc::kListRounds, "list rounds of session",
+  LookUpSession(context_.lookup(), caller(), request->session_id(), Rpc::kListRounds, "list rounds of session",
                 [this, call, request, response](const Result<SessionRow>& row) {
                   if (!row.ok()) return call->End(row.status());
                   AnswerRoundPage(context_, row->id, *request, *response, *call);

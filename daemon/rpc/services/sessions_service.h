@@ -14,8 +14,8 @@ namespace kprof {
 
 class SessionsServiceImpl final : public v1::SessionsService::CallbackService {
  public:
-  SessionsServiceImpl(const ServiceContext& parts, std::shared_ptr<CallAdmission> admission)
-      : context_(parts), admission_(std::move(admission)) {}
+  SessionsServiceImpl(const ServiceContext& context, std::shared_ptr<CallAdmission> admission)
+      : context_(context), admission_(std::move(admission)) {}
 
   grpc::ServerWriteReactor<v1::OpenSessionResponse>* OpenSession(grpc::CallbackServerContext* context,
                                                                  const v1::OpenSessionRequest* request) override;

@@ -62,7 +62,7 @@ class FileChunks {
 
 class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
  public:
-  BackUpSource(const ServiceContext& parts, const Caller& caller) : context_(parts), caller_(caller) {}
+  BackUpSource(const ServiceContext& context, const Caller& caller) : context_(context), caller_(caller) {}
 
   Result<Pulled> Next(v1::BackUpCatalogResponse& message, std::stop_token stop) override {
     if (!chunks_.open()) RETURN_IF_ERROR(Open(stop));
@@ -99,9 +99,9 @@ class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
 
 }  // namespace
 
-std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const ServiceContext& parts,
+std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const ServiceContext& context,
                                                                         const Caller& caller) {
-  return std::make_unique<BackUpSource>(parts, caller);
+  return std::make_unique<BackUpSource>(context, caller);
 }
 
 namespace {
@@ -152,8 +152,8 @@ std::string FileName(const RunRow& run, const std::vector<TracePartRow>& chosen,
 
 class ExportSource final : public PullSource<v1::ExportRunResponse> {
  public:
-  ExportSource(const ServiceContext& parts, const Caller& caller, const v1::ExportRunRequest& request)
-      : context_(parts), caller_(caller), request_(request) {}
+  ExportSource(const ServiceContext& context, const Caller& caller, const v1::ExportRunRequest& request)
+      : context_(context), caller_(caller), request_(request) {}
 
   Result<Pulled> Next(v1::ExportRunResponse& message, std::stop_token stop) override {
     if (ended_) return Pulled::kEnd;
@@ -221,17 +221,17 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
 
 }  // namespace
 
-std::unique_ptr<PullSource<v1::ExportRunResponse>> MakeExportSource(const ServiceContext& parts, const Caller& caller,
+std::unique_ptr<PullSource<v1::ExportRunResponse>> MakeExportSource(const ServiceContext& context, const Caller& caller,
                                                                     const v1::ExportRunRequest& request) {
-  return std::make_unique<ExportSource>(parts, caller, request);
+  return std::make_unique<ExportSource>(context, caller, request);
 }
 
 namespace {
 
 class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
  public:
-  DownloadSource(const ServiceContext& parts, const Caller& caller, const v1::DownloadArtifactRequest& request)
-      : context_(parts), caller_(caller), request_(request) {}
+  DownloadSource(const ServiceContext& context, const Caller& caller, const v1::DownloadArtifactRequest& request)
+      : context_(context), caller_(caller), request_(request) {}
 
   Result<Pulled> Next(v1::DownloadArtifactResponse& message, std::stop_token stop) override {
     if (!chunks_.open()) {
@@ -271,8 +271,8 @@ class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
 }  // namespace
 
 std::unique_ptr<PullSource<v1::DownloadArtifactResponse>> MakeDownloadSource(
-    const ServiceContext& parts, const Caller& caller, const v1::DownloadArtifactRequest& request) {
-  return std::make_unique<DownloadSource>(parts, caller, request);
+    const ServiceContext& context, const Caller& caller, const v1::DownloadArtifactRequest& request) {
+  return std::make_unique<DownloadSource>(context, caller, request);
 }
 
 }  // namespace kprof

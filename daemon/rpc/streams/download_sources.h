@@ -17,7 +17,7 @@ namespace kprof {
 // For the bulk pool; any thread may make it. The first Next writes the whole copy, which takes the disk's room until
 // the source is destroyed. It fails with kQueueFull when as many backups as may be are under way (stream_limits.h), and
 // as Catalog::BackUp does.
-std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const ServiceContext& parts,
+std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const ServiceContext& context,
                                                                         const Caller& caller);
 
 // RunsService.ExportRun: a run's trace in the format that the caller asks for, as chunks with a sha256.
@@ -26,13 +26,13 @@ std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const Se
 // places for exports, and the parts open: their space on disk is free once it is destroyed, if the run is deleted
 // meanwhile. Next fails as the look-up of the run does (object_lookup.h), with kUsage where there is no such format or
 // part, with kQueueFull when as many exports as may be are under way (stream_limits.h), and as the parts do.
-std::unique_ptr<PullSource<v1::ExportRunResponse>> MakeExportSource(const ServiceContext& parts, const Caller& caller,
+std::unique_ptr<PullSource<v1::ExportRunResponse>> MakeExportSource(const ServiceContext& context, const Caller& caller,
                                                                     const v1::ExportRunRequest& request);
 
 // For the bulk pool; any thread may make it. Holds an open file until it is destroyed, but no reader of the catalog.
 // Next fails as the look-up of the run does (object_lookup.h), with kNotFound when the run has no artifact of that
 // name, with kQueueFull when no reader is free in time, and when the file cannot be read.
 std::unique_ptr<PullSource<v1::DownloadArtifactResponse>> MakeDownloadSource(
-    const ServiceContext& parts, const Caller& caller, const v1::DownloadArtifactRequest& request);
+    const ServiceContext& context, const Caller& caller, const v1::DownloadArtifactRequest& request);
 
 }  // namespace kprof

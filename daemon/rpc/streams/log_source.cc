@@ -67,12 +67,13 @@ class FollowedRun {
 
 class LogSource final : public PullSource<v1::ReadLogResponse> {
  public:
-  LogSource(const ServiceContext& parts, const Caller& caller, const v1::ReadLogRequest& request)
-      : context_(parts), caller_(caller), request_(request), offset_(request.offset_bytes()) {}
+  LogSource(const ServiceContext& context, const Caller& caller, const v1::ReadLogRequest& request)
+      : context_(context), caller_(caller), request_(request), offset_(request.offset_bytes()) {}
 
   ~LogSource() override {
     if (!followed_) return;
-    context_.loop.Post([&parts = context_, followed = followed_, id = run_id_] { followed->Unfollow(parts.runs, id); });
+    context_.loop.Post(
+        [&context = context_, followed = followed_, id = run_id_] { followed->Unfollow(context.runs, id); });
   }
 
   void WakeBy(std::function<void()> wake) override { wake_ = std::move(wake); }
@@ -84,8 +85,8 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
       ASSIGN_OR_RETURN(RunRow run, ReadRunRow(stop));
       if (IsTerminal(run.state)) return BeginKept(run, message);
       followed_ = std::make_shared<FollowedRun>();
-      context_.loop.Post([&parts = context_, followed = followed_, id = run.id, wake = wake_] {
-        FollowedRun::Follow(parts.runs, id, followed, wake);
+      context_.loop.Post([&context = context_, followed = followed_, id = run.id, wake = wake_] {
+        FollowedRun::Follow(context.runs, id, followed, wake);
       });
       return Pulled::kNothingYet;
     }
@@ -194,9 +195,9 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
 
 }  // namespace
 
-std::unique_ptr<PullSource<v1::ReadLogResponse>> MakeLogSource(const ServiceContext& parts, const Caller& caller,
+std::unique_ptr<PullSource<v1::ReadLogResponse>> MakeLogSource(const ServiceContext& context, const Caller& caller,
                                                                const v1::ReadLogRequest& request) {
-  return std::make_unique<LogSource>(parts, caller, request);
+  return std::make_unique<LogSource>(context, caller, request);
 }
 
 }  // namespace kprof

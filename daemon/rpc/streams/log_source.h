@@ -14,7 +14,7 @@ namespace kprof {
 // For the bulk pool; any thread may make it. Next fails with kUsage for a negative offset, as the look-up of the run
 // does (object_lookup.h), with kQueueFull when no reader is free in time, and when a log cannot be read. A run without
 // a log has an empty one.
-std::unique_ptr<PullSource<v1::ReadLogResponse>> MakeLogSource(const ServiceContext& parts, const Caller& caller,
+std::unique_ptr<PullSource<v1::ReadLogResponse>> MakeLogSource(const ServiceContext& context, const Caller& caller,
                                                                const v1::ReadLogRequest& request);
 
 }  // namespace kprof

@@ -35,8 +35,8 @@ constexpr int64_t kLongestWaitMs = 10'000;  // for a thread, or for such a place
 
 }  // namespace
 
-TraceQuestion::TraceQuestion(const ServiceContext& parts, const Caller& caller, std::string act)
-    : context_(parts), caller_(caller), act_(std::move(act)), waits_since_ns_(parts.clock.mono_ns()) {}
+TraceQuestion::TraceQuestion(const ServiceContext& context, const Caller& caller, std::string act)
+    : context_(context), caller_(caller), act_(std::move(act)), waits_since_ns_(context.clock.mono_ns()) {}
 
 Status TraceQuestion::OverLimit(const std::string& act, const std::string& field, int64_t asked, int64_t limit) {
   return Fail(ErrorCode::kUsage, act,

@@ -28,7 +28,7 @@ namespace kprof {
 class TraceQuestion {
  public:
   // `act`: what it is called in messages, "query".
-  TraceQuestion(const ServiceContext& parts, const Caller& caller, std::string act);
+  TraceQuestion(const ServiceContext& context, const Caller& caller, std::string act);
 
   // Of what a client asks for. Fails with kUsage for a limit that is negative or over its own.
   Status CheckLimits(int64_t timeout_ms, int runs) const;

@@ -22,9 +22,9 @@ constexpr const char* kSendSourceAct = "take source";
 // decided on the io loop. Owns itself; lives until gRPC is done with it.
 class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRequest> {
  public:
-  SourceUploadCall(CallRecord record, const ServiceContext& parts, v1::UploadSourceResponse& response,
+  SourceUploadCall(CallRecord record, const ServiceContext& context, v1::UploadSourceResponse& response,
                    Places::Place upload_place, Places::Place source_place)
-      : context_(parts),
+      : context_(context),
         record_(std::move(record)),
         uid_(record_.caller().uid),
         response_(response),
@@ -142,22 +142,23 @@ class RefusedSourceUpload final : public grpc::ServerReadReactor<v1::UploadSourc
   CallRecord record_;
 };
 
-Result<std::pair<Places::Place, Places::Place>> TakePlaces(const CallRecord& record, const ServiceContext& parts) {
+Result<std::pair<Places::Place, Places::Place>> TakePlaces(const CallRecord& record, const ServiceContext& context) {
   RETURN_IF_ERROR(record.admitted());
-  if (parts.sources == nullptr) return Fail(ErrorCode::kUsage, kSendSourceAct, "this kprofd imports nothing");
+  if (context.sources == nullptr) return Fail(ErrorCode::kUsage, kSendSourceAct, "this kprofd imports nothing");
   const uint32_t account = record.caller().account();
-  ASSIGN_OR_RETURN(Places::Place upload, parts.limits.uploads.Take(account, kSendSourceAct, "uploads"));
-  ASSIGN_OR_RETURN(Places::Place source, parts.sources->TakePlace(account));
+  ASSIGN_OR_RETURN(Places::Place upload, context.limits.uploads.Take(account, kSendSourceAct, "uploads"));
+  ASSIGN_OR_RETURN(Places::Place source, context.sources->TakePlace(account));
   return std::pair(std::move(upload), std::move(source));
 }
 
 }  // namespace
 
-grpc::ServerReadReactor<v1::UploadSourceRequest>* StartSourceUpload(CallRecord record, const ServiceContext& parts,
+grpc::ServerReadReactor<v1::UploadSourceRequest>* StartSourceUpload(CallRecord record, const ServiceContext& context,
                                                                     v1::UploadSourceResponse& response) {
-  Result<std::pair<Places::Place, Places::Place>> places = TakePlaces(record, parts);
+  Result<std::pair<Places::Place, Places::Place>> places = TakePlaces(record, context);
   if (!places.ok()) return new RefusedSourceUpload(std::move(record), places.status());
-  return new SourceUploadCall(std::move(record), parts, response, std::move(places->first), std::move(places->second));
+  return new SourceUploadCall(std::move(record), context, response, std::move(places->first),
+                              std::move(places->second));
 }
 
 namespace {
@@ -166,8 +167,9 @@ namespace {
 // has come for too long, is decided on the io loop. Owns itself; lives until gRPC is done with it.
 class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
  public:
-  UploadCall(CallRecord record, const ServiceContext& parts, v1::UploadArtifactResponse& response, Places::Place place)
-      : context_(parts), record_(std::move(record)), response_(response), place_(std::move(place)) {
+  UploadCall(CallRecord record, const ServiceContext& context, v1::UploadArtifactResponse& response,
+             Places::Place place)
+      : context_(context), record_(std::move(record)), response_(response), place_(std::move(place)) {
     context_.loop.Post([this] { Read(); });
   }
 
@@ -293,13 +295,13 @@ class RefusedUpload final : public grpc::ServerReadReactor<v1::UploadArtifactReq
 
 }  // namespace
 
-grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(CallRecord record, const ServiceContext& parts,
+grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(CallRecord record, const ServiceContext& context,
                                                                 v1::UploadArtifactResponse& response) {
   Status admitted = record.admitted();
   if (!admitted.ok()) return new RefusedUpload(std::move(record), admitted);
-  Result<Places::Place> place = parts.limits.uploads.Take(record.caller().account(), "add artifact", "uploads");
+  Result<Places::Place> place = context.limits.uploads.Take(record.caller().account(), "add artifact", "uploads");
   if (!place.ok()) return new RefusedUpload(std::move(record), place.status());
-  return new UploadCall(std::move(record), parts, response, *std::move(place));
+  return new UploadCall(std::move(record), context, response, *std::move(place));
 }
 
 }  // namespace kprof

@@ -96,10 +96,10 @@ Status CheckPeriod(uint32_t period_ms) {
 // All fields belong to the loop, where gRPC's reactions post to. It goes when gRPC is done with it.
 class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevicesResponse> {
  public:
-  WatchDevicesStream(CallRecord record, const ServiceContext& parts, const v1::WatchDevicesRequest& request)
-      : context_(parts),
+  WatchDevicesStream(CallRecord record, const ServiceContext& context, const v1::WatchDevicesRequest& request)
+      : context_(context),
         record_(std::move(record)),
-        view_(parts, record_.caller()),
+        view_(context, record_.caller()),
         events_only_(request.events_only()),
         period_ns_((request.period_ms() == 0 ? kUsualPeriodMs : request.period_ms()) * kNanosPerMilli) {
     record_.BecomeWatch();
@@ -289,9 +289,9 @@ class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevice
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::WatchDevicesResponse>* StartWatchDevices(CallRecord record, const ServiceContext& parts,
+grpc::ServerWriteReactor<v1::WatchDevicesResponse>* StartWatchDevices(CallRecord record, const ServiceContext& context,
                                                                       const v1::WatchDevicesRequest& request) {
-  return new WatchDevicesStream(std::move(record), parts, request);
+  return new WatchDevicesStream(std::move(record), context, request);
 }
 
 }  // namespace kprof

@@ -25,7 +25,7 @@ v1::DeviceEvent MessageOf(const DeviceEvent& event);
 inline constexpr int kMostWaitingEvents = 256;
 
 // Owns itself. Ends with kUsage for a period that is not taken, with kQueueFull where as many watch as may.
-grpc::ServerWriteReactor<v1::WatchDevicesResponse>* StartWatchDevices(CallRecord record, const ServiceContext& parts,
+grpc::ServerWriteReactor<v1::WatchDevicesResponse>* StartWatchDevices(CallRecord record, const ServiceContext& context,
                                                                       const v1::WatchDevicesRequest& request);
 
 }  // namespace kprof

@@ -32,7 +32,7 @@ class FollowingCall : public Reactor {
   }
 
  protected:
-  FollowingCall(CallRecord record, const ServiceContext& parts) : context_(parts), record_(std::move(record)) {
+  FollowingCall(CallRecord record, const ServiceContext& context) : context_(context), record_(std::move(record)) {
     record_.BecomeWatch();
   }
   ~FollowingCall() override = default;
@@ -44,7 +44,7 @@ class FollowingCall : public Reactor {
       looking_up_ = false;
       return context_.loop.Post([this] { End(ToGrpc(record_.admitted())); });
     }
-    LookUpRun(context_, record_.caller(), name, record_.rpc(), act, [this](Result<RunRow> row) {
+    LookUpRun(context_.lookup(), record_.caller(), name, record_.rpc(), act, [this](Result<RunRow> row) {
       looking_up_ = false;
       if (released_) {
         delete this;
@@ -77,7 +77,7 @@ class FollowingCall : public Reactor {
     this->Finish(record_.Ending(status));
   }
 
-  const ServiceContext& parts() const { return context_; }
+  const ServiceContext& context() const { return context_; }
   CallRecord& record() { return record_; }
   bool finished() const { return finished_; }
   const TsanHandoff& to_grpc() const { return to_grpc_; }
@@ -107,14 +107,14 @@ class FollowingCall : public Reactor {
 // a second one, without the command: that one cannot be read later.
 class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::WatchRunResponse>> {
  public:
-  WatchStream(CallRecord record, const ServiceContext& parts, const v1::WatchRunRequest& request)
-      : FollowingCall(std::move(record), parts) {
+  WatchStream(CallRecord record, const ServiceContext& context, const v1::WatchRunRequest& request)
+      : FollowingCall(std::move(record), context) {
     Begin(request.id(), "watch run");
   }
 
   void OnWriteDone(bool ok) override {
     to_grpc().Take();
-    parts().loop.Post([this, ok] {
+    context().loop.Post([this, ok] {
       writing_ = false;
       v1::WatchRunResponse().Swap(&message_);  // unlike Clear, gives the memory back
       record().GiveAnswerBack();
@@ -156,7 +156,7 @@ class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::Watc
     v1::WatchRunResponse message;
     with_command ? FillRun(view.row, *message.mutable_run()) : FillRunWithoutCommand(view.row, *message.mutable_run());
     FillOutlook(view.outlook, message);
-    const ClientLauncher* offers = parts().client_launcher;
+    const ClientLauncher* offers = context().client_launcher;
     if (view.import_progress) {
       v1::ImportProgress& progress = *message.mutable_import_progress();
       progress.set_bytes(view.import_progress->bytes);
@@ -168,7 +168,7 @@ class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::Watc
   }
 
   void Write() {
-    message_.set_now_unix_ns(parts().clock.unix_ns());
+    message_.set_now_unix_ns(context().clock.unix_ns());
     sent_last_ = IsTerminal(FromWire(message_.run().state()));
     writing_ = true;
     StartWrite(&message_);
@@ -184,9 +184,9 @@ class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::Watc
 
 class WaitCall final : public FollowingCall<grpc::ServerUnaryReactor> {
  public:
-  WaitCall(CallRecord record, const ServiceContext& parts, const v1::WaitRunRequest& request,
+  WaitCall(CallRecord record, const ServiceContext& context, const v1::WaitRunRequest& request,
            v1::WaitRunResponse& response)
-      : FollowingCall(std::move(record), parts), response_(response) {
+      : FollowingCall(std::move(record), context), response_(response) {
     Begin(request.id(), "wait for run");
   }
 
@@ -204,14 +204,14 @@ class WaitCall final : public FollowingCall<grpc::ServerUnaryReactor> {
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::WatchRunResponse>* StartWatch(CallRecord record, const ServiceContext& parts,
+grpc::ServerWriteReactor<v1::WatchRunResponse>* StartWatch(CallRecord record, const ServiceContext& context,
                                                            const v1::WatchRunRequest& request) {
-  return new WatchStream(std::move(record), parts, request);
+  return new WatchStream(std::move(record), context, request);
 }
 
-grpc::ServerUnaryReactor* StartWait(CallRecord record, const ServiceContext& parts, const v1::WaitRunRequest& request,
+grpc::ServerUnaryReactor* StartWait(CallRecord record, const ServiceContext& context, const v1::WaitRunRequest& request,
                                     v1::WaitRunResponse& response) {
-  return new WaitCall(std::move(record), parts, request, response);
+  return new WaitCall(std::move(record), context, request, response);
 }
 
 }  // namespace kprof

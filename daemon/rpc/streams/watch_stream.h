@@ -14,10 +14,10 @@ namespace kprof {
 // Any thread, both. They own themselves; `request` is read before they return. They fail as
 // they were not admitted, and as the look-up of the run does (object_lookup.h). One that is recorded as kHoldRun holds
 // the run while it watches.
-grpc::ServerWriteReactor<v1::WatchRunResponse>* StartWatch(CallRecord record, const ServiceContext& parts,
+grpc::ServerWriteReactor<v1::WatchRunResponse>* StartWatch(CallRecord record, const ServiceContext& context,
                                                            const v1::WatchRunRequest& request);
 // Fails with the run's own error, too, when that is how it ended.
-grpc::ServerUnaryReactor* StartWait(CallRecord record, const ServiceContext& parts, const v1::WaitRunRequest& request,
+grpc::ServerUnaryReactor* StartWait(CallRecord record, const ServiceContext& context, const v1::WaitRunRequest& request,
                                     v1::WaitRunResponse& response);
 
 }  // namespace kprof

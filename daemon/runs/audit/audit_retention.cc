@@ -64,14 +64,14 @@ bool AuditRetention::Plan::Takes(const AuditMark& mark) {
   return to_go != beyond.end() && to_go->second > 0 && to_go->second-- > 0;
 }
 
-AuditRetention::AuditRetention(const Parts& parts, Metrics& metrics, AccountOf account_of)
-    : parts_(parts),
+AuditRetention::AuditRetention(const Context& context, Metrics& metrics, AccountOf account_of)
+    : context_(context),
       account_of_(std::move(account_of)),
       trimmed_(metrics.AddCounter("kprof_audit_trimmed_total",
                                   "Audit entries removed because there were more than [audit] max_entries.")) {}
 
 void AuditRetention::SetPolicy(const AuditPolicy& policy) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   if (policy_number_ > 0 && policy == policy_) return;
   policy_ = policy;
   ++policy_number_;
@@ -85,7 +85,7 @@ void AuditRetention::SetPolicy(const AuditPolicy& policy) {
 
 AuditEntry AuditRetention::ExpiryEntry(std::string detail) const {
   AuditEntry entry;
-  entry.time_ns = parts_.clock.unix_ns();
+  entry.time_ns = context_.clock.unix_ns();
   entry.by = DaemonFor(::getuid());
   entry.action = audit::kExpire;
   entry.detail = std::move(detail);
@@ -93,8 +93,8 @@ AuditEntry AuditRetention::ExpiryEntry(std::string detail) const {
 }
 
 void AuditRetention::ExpireOld() {
-  expire_ = parts_.loop.After(kExpireEveryMs * kNanosPerMilli, [this] { ExpireOld(); });
-  const std::optional<int64_t> now_ns = parts_.expiry_clock.Now();
+  expire_ = context_.loop.After(kExpireEveryMs * kNanosPerMilli, [this] { ExpireOld(); });
+  const std::optional<int64_t> now_ns = context_.expiry_clock.Now();
   // Where nothing is too old, this shuts what an older kprofd may have left open (audit_table.h).
   ExpireBefore(policy_.max_age_ns > 0 && now_ns ? *now_ns - policy_.max_age_ns : 0, policy_number_, std::nullopt);
 }
@@ -116,7 +116,7 @@ void AuditRetention::ExpireBefore(int64_t before_ns, uint64_t policy_number, std
     ASSIGN_OR_RETURN(found->removed, ExpireAudit(db, before_ns, kAtOnce));
     return OkStatus();
   };
-  auto answer = [this, &loop = parts_.loop, found, before_ns, policy_number, left](const Status& expired) {
+  auto answer = [this, &loop = context_.loop, found, before_ns, policy_number, left](const Status& expired) {
     loop.Post([this, found, before_ns, policy_number, left, expired] {
       if (!expired.ok()) return LogWarning("old audit entries are not removed", {{"error", expired.ToString()}});
       if (found->old > 0) {
@@ -127,13 +127,13 @@ void AuditRetention::ExpireBefore(int64_t before_ns, uint64_t policy_number, std
       const int64_t still_left = left.value_or(found->old) - found->removed;
       if (policy_number != policy_number_) return SayThatTheyStay(still_left);
       expire_left_ = still_left;
-      expire_more_ = parts_.loop.After(kPauseMs * kNanosPerMilli, [this, before_ns, policy_number] {
-        expire_ = parts_.loop.After(kExpireEveryMs * kNanosPerMilli, [this] { ExpireOld(); });
+      expire_more_ = context_.loop.After(kPauseMs * kNanosPerMilli, [this, before_ns, policy_number] {
+        expire_ = context_.loop.After(kExpireEveryMs * kNanosPerMilli, [this] { ExpireOld(); });
         ExpireBefore(before_ns, policy_number, expire_left_);
       });
     });
   };
-  parts_.catalog.writer().Submit(std::move(job), std::move(answer));
+  context_.catalog.writer().Submit(std::move(job), std::move(answer));
 }
 
 void AuditRetention::SayThatTheyStay(int64_t entries) {
@@ -142,19 +142,19 @@ void AuditRetention::SayThatTheyStay(int64_t entries) {
   LogInfo("audit entries that were to go do not: [audit] is another one now", {{"count", count}});
   AuditEntry entry = ExpiryEntry(count + " entries did not go with the others: [audit] was changed meanwhile");
   auto append = [entry = std::move(entry)](Db& db) { return AppendAudit(db, entry); };
-  parts_.catalog.writer().Submit(std::move(append), [](const Status& appended) {
+  context_.catalog.writer().Submit(std::move(append), [](const Status& appended) {
     if (!appended.ok()) LogWarning("the audit does not say what stays", {{"error", appended.ToString()}});
   });
 }
 
 void AuditRetention::Look() {
-  look_ = parts_.loop.After(kLookEveryMs * kNanosPerMilli, [this] { Look(); });
+  look_ = context_.loop.After(kLookEveryMs * kNanosPerMilli, [this] { Look(); });
   if (policy_.max_entries == 0 || looking_) return;
-  auto count = [this, &loop = parts_.loop, known = known_, ever_then = known_ever_, most = policy_.max_entries,
+  auto count = [this, &loop = context_.loop, known = known_, ever_then = known_ever_, most = policy_.max_entries,
                 policy_number = policy_number_] {
     // Nothing where there cannot be too many.
     auto read = [&]() -> Result<std::optional<Count>> {
-      ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow());
+      ASSIGN_OR_RETURN(ReaderPool::Lease reader, context_.catalog.readers().Borrow());
       Count count;
       ASSIGN_OR_RETURN(count.ever, CountAuditEver(*reader));
       if (known + (count.ever - ever_then) <= most) return std::optional<Count>();
@@ -171,7 +171,7 @@ void AuditRetention::Look() {
       if (**counted) OnCounted(std::move(***counted));
     });
   };
-  looking_ = parts_.workers.Submit(count).ok();
+  looking_ = context_.workers.Submit(count).ok();
 }
 
 void AuditRetention::OnCounted(Count count) {
@@ -194,9 +194,9 @@ void AuditRetention::OnCounted(Count count) {
 
 // So that who reads the audit knows up to when it is not whole.
 void AuditRetention::FindEnd(Plan plan) {
-  auto find = [this, &loop = parts_.loop, plan = std::move(plan)]() mutable {
+  auto find = [this, &loop = context_.loop, plan = std::move(plan)]() mutable {
     auto walk = [&](Plan left) -> Status {
-      ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow());
+      ASSIGN_OR_RETURN(ReaderPool::Lease reader, context_.catalog.readers().Borrow());
       int64_t to_find = SumOf(left.beyond);
       int64_t behind_id = 0;
       while (to_find > 0) {
@@ -231,7 +231,7 @@ void AuditRetention::FindEnd(Plan plan) {
       Remove(std::move(plan));
     });
   };
-  if (!parts_.workers.Submit(std::move(find)).ok()) EndLook();
+  if (!context_.workers.Submit(std::move(find)).ok()) EndLook();
 }
 
 void AuditRetention::Remove(Plan plan) {
@@ -256,7 +256,7 @@ void AuditRetention::Remove(Plan plan) {
     ASSIGN_OR_RETURN(removed->entries, RemoveAudit(db, stretch.marks));
     return OkStatus();
   };
-  parts_.catalog.writer().Submit(std::move(job), [this, &loop = parts_.loop, removed](const Status& done) {
+  context_.catalog.writer().Submit(std::move(job), [this, &loop = context_.loop, removed](const Status& done) {
     loop.Post([this, removed, done] {
       if (!done.ok()) {
         EndLook();
@@ -265,7 +265,7 @@ void AuditRetention::Remove(Plan plan) {
       known_ -= removed->entries;
       trimmed_.Add(static_cast<double>(removed->entries));
       if (removed->plan.behind_id >= removed->plan.to_id) return EndLook();
-      remove_ = parts_.loop.After(kPauseMs * kNanosPerMilli, [this, removed] { Remove(std::move(removed->plan)); });
+      remove_ = context_.loop.After(kPauseMs * kNanosPerMilli, [this, removed] { Remove(std::move(removed->plan)); });
     });
   });
 }

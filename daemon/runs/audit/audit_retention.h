@@ -47,7 +47,7 @@ class AuditRetention {
   // It comes down to this much less than allowed: then it has not to count at each look.
   static constexpr int64_t kSparePart = 16;
 
-  struct Parts {
+  struct Context {
     IoLoop& loop;
     const Clock& clock;
     WorkerPool& workers;
@@ -55,7 +55,7 @@ class AuditRetention {
     ExpiryClock& expiry_clock;
   };
   // All must outlive it.
-  AuditRetention(const Parts& parts, Metrics& metrics, AccountOf account_of);
+  AuditRetention(const Context& context, Metrics& metrics, AccountOf account_of);
   AuditRetention(const AuditRetention&) = delete;
   AuditRetention& operator=(const AuditRetention&) = delete;
 
@@ -93,7 +93,7 @@ class AuditRetention {
   void SayThatTheyStay(int64_t entries);
   AuditEntry ExpiryEntry(std::string detail) const;
 
-  const Parts parts_;
+  const Context context_;
   const AccountOf account_of_;
   Counter& trimmed_;
   AuditPolicy policy_;

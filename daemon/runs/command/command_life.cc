@@ -40,16 +40,16 @@ constexpr char kUsualNcuFolder[] = "/tmp";
 
 }  // namespace
 
-CommandLife::CommandLife(const RunContext& parts, RunRow row, uint32_t account, bool prepares, int64_t longest_ms,
+CommandLife::CommandLife(const RunContext& context, RunRow row, uint32_t account, bool prepares, int64_t longest_ms,
                          LifeEvents events)
-    : context_(parts),
+    : context_(context),
       events_(std::move(events)),
       row_(std::move(row)),
       prepares_(prepares),
-      hold_(parts, row_),
+      hold_(context, row_),
       tool_(ToolOf(row_)),
       longest_ms_(longest_ms),
-      outputs_(parts, row_, account, tool_, longest_ms,
+      outputs_(context, row_, account, tool_, longest_ms,
                {.wait_to_import = events_.wait_to_import, .import_progress = events_.import_progress, .over = [this] {
                   OnOutputsOver();
                 }}) {

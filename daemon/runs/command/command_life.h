@@ -34,7 +34,7 @@ class CommandLife final : public Life {
   // `row` is queued; its devices are held for it, unless it `prepares`: then a step runs before it wants them.
   // `account`: whom limits count it as. `longest_ms`: the timeout of one that asked for none, and what its steps may
   // take; 0: none.
-  CommandLife(const RunContext& parts, RunRow row, uint32_t account, bool prepares, int64_t longest_ms,
+  CommandLife(const RunContext& context, RunRow row, uint32_t account, bool prepares, int64_t longest_ms,
               LifeEvents events);
   ~CommandLife() override;
 

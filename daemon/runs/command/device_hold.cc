@@ -79,8 +79,8 @@ ClockWish ClocksOf(const RunRow& run) {
 
 }  // namespace
 
-DeviceHold::DeviceHold(const RunContext& parts, const RunRow& run)
-    : context_(parts), run_(run), locks_(run.session_id.empty()) {}
+DeviceHold::DeviceHold(const RunContext& context, const RunRow& run)
+    : context_(context), run_(run), locks_(run.session_id.empty()) {}
 
 DeviceHold::~DeviceHold() = default;
 

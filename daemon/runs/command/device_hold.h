@@ -56,7 +56,7 @@ class CoolDown {
 class DeviceHold {
  public:
   // `run`: as it was asked for.
-  DeviceHold(const RunContext& parts, const RunRow& run);
+  DeviceHold(const RunContext& context, const RunRow& run);
   ~DeviceHold();
   DeviceHold(const DeviceHold&) = delete;
   DeviceHold& operator=(const DeviceHold&) = delete;

@@ -39,8 +39,8 @@ Status RemoveSamplePart(Files& files, const Layout& layout, const std::string& r
 // The part while it is written; on a worker.
 class KeptSamples::File {
  public:
-  File(const RunContext& parts, const KeptSamples& of)
-      : context_(parts), run_id_(of.run_id_), devices_(of.devices_), base_unix_ns_(of.base_unix_ns_) {}
+  File(const RunContext& context, const KeptSamples& of)
+      : context_(context), run_id_(of.run_id_), devices_(of.devices_), base_unix_ns_(of.base_unix_ns_) {}
 
   // `is_all`: no more will come.
   Status Write(const EventRows& rows, bool is_all) {
@@ -100,12 +100,12 @@ class KeptSamples::File {
   std::unique_ptr<PartWriter> part_;
 };
 
-KeptSamples::KeptSamples(const RunContext& parts, std::string run_id, std::vector<WatchedDevice> devices)
-    : context_(parts),
+KeptSamples::KeptSamples(const RunContext& context, std::string run_id, std::vector<WatchedDevice> devices)
+    : context_(context),
       run_id_(std::move(run_id)),
       devices_(std::move(devices)),
-      base_mono_ns_(parts.clock.mono_ns()),
-      base_unix_ns_(parts.clock.unix_ns()) {
+      base_mono_ns_(context.clock.mono_ns()),
+      base_unix_ns_(context.clock.unix_ns()) {
   size_t tracks = 0;
   for (const WatchedDevice& device : devices_) {
     first_tracks_.push_back(tracks);
@@ -190,9 +190,9 @@ constexpr double kWatchedEnough = 0.5;
 constexpr int64_t kLongEnoughForToolsNs = 25 * kNanosPerSecond;
 constexpr int64_t kReportStandsNs = 11 * kNanosPerSecond;
 
-std::optional<uint32_t> LockedOn(const RunContext& parts, const std::string& device_id) {
-  if (parts.clocks == nullptr) return std::nullopt;
-  const std::optional<DeviceClocks::Held> held = parts.clocks->HeldOn(device_id);
+std::optional<uint32_t> LockedOn(const RunContext& context, const std::string& device_id) {
+  if (context.clocks == nullptr) return std::nullopt;
+  const std::optional<DeviceClocks::Held> held = context.clocks->HeldOn(device_id);
   return held ? held->what.held.sm_mhz : std::nullopt;
 }
 
@@ -208,8 +208,8 @@ void AddErrors(const NeuronDevice& device, Conditions& conditions) {
 
 }  // namespace
 
-DeviceWatch::DeviceWatch(const RunContext& parts, const RunRow& run)
-    : context_(parts), run_id_(run.id), begun_mono_ns_(parts.clock.mono_ns()) {
+DeviceWatch::DeviceWatch(const RunContext& context, const RunRow& run)
+    : context_(context), run_id_(run.id), begun_mono_ns_(context.clock.mono_ns()) {
   KPROF_ON_IO_LOOP(context_.loop);
   std::vector<KeptSamples::WatchedDevice> watched;
   for (const std::string& id : run.devices) {

@@ -46,7 +46,7 @@ class KeptSamples : public std::enable_shared_from_this<KeptSamples> {
     std::vector<std::string> counters;  // by their numbers
   };
   // Its time 0 is now. REQUIRES: the run's folder is there, and stays until `finished` is called.
-  KeptSamples(const RunContext& parts, std::string run_id, std::vector<WatchedDevice> devices);
+  KeptSamples(const RunContext& context, std::string run_id, std::vector<WatchedDevice> devices);
   ~KeptSamples() { DropFile(); }
   KeptSamples(const KeptSamples&) = delete;
   KeptSamples& operator=(const KeptSamples&) = delete;
@@ -90,7 +90,7 @@ class DeviceWatch {
  public:
   // Watches from here on; what Neuron devices were last heard to have counted is what they count from. REQUIRES:
   // parts.node_devices, and with it parts.user_names; the run's folder is there until `ended` is called.
-  DeviceWatch(const RunContext& parts, const RunRow& run);
+  DeviceWatch(const RunContext& context, const RunRow& run);
   DeviceWatch(const DeviceWatch&) = delete;
   DeviceWatch& operator=(const DeviceWatch&) = delete;
 

@@ -61,9 +61,10 @@ Status RemoveSpool(Files& files, const Layout& layout, const std::string& run_id
   return files.Remove(layout.SpoolPath(run_id));
 }
 
-void RemoveSpoolSoon(const RunContext& parts, const std::string& run_id) {
-  // Knows the parts and not who asked, who may be gone by then.
-  (void)parts.workers.Submit([parts, run_id] { (void)RemoveSpool(parts.files, parts.catalog.layout(), run_id); });
+void RemoveSpoolSoon(const RunContext& context, const std::string& run_id) {
+  // Knows the context and not who asked, who may be gone by then.
+  (void)context.workers.Submit(
+      [context, run_id] { (void)RemoveSpool(context.files, context.catalog.layout(), run_id); });
 }
 
 }  // namespace kprof

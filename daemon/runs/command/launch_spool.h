@@ -26,6 +26,6 @@ Result<LaunchRequest> ReadSpool(Files& files, const Layout& layout, const std::s
 Status RemoveSpool(Files& files, const Layout& layout, const std::string& run_id);
 
 // On a worker; nobody waits. One that cannot be removed is swept at the next start.
-void RemoveSpoolSoon(const RunContext& parts, const std::string& run_id);
+void RemoveSpoolSoon(const RunContext& context, const std::string& run_id);
 
 }  // namespace kprof

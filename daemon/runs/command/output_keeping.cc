@@ -18,9 +18,9 @@ TrustReason NotImportedAtStop() {
 
 }  // namespace
 
-OutputKeeping::OutputKeeping(const RunContext& parts, const RunRow& run, uint32_t account, const Tool& tool,
+OutputKeeping::OutputKeeping(const RunContext& context, const RunRow& run, uint32_t account, const Tool& tool,
                              int64_t longest_ms, Events events)
-    : context_(parts),
+    : context_(context),
       run_id_(run.id),
       uid_(run.uid),
       account_(account),

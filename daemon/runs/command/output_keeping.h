@@ -34,7 +34,7 @@ class OutputKeeping {
     std::function<void()> over;
   };
   // `account`: whom limits count it as. `longest_ms`: that reading may take; 0: any time.
-  OutputKeeping(const RunContext& parts, const RunRow& run, uint32_t account, const Tool& tool, int64_t longest_ms,
+  OutputKeeping(const RunContext& context, const RunRow& run, uint32_t account, const Tool& tool, int64_t longest_ms,
                 Events events);
   OutputKeeping(const OutputKeeping&) = delete;
   OutputKeeping& operator=(const OutputKeeping&) = delete;

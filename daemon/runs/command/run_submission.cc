@@ -89,8 +89,8 @@ RunRow RowOf(const RunRequest& request, RunPlace place, int64_t now_unix_ns) {
 }
 
 // A client on another node can follow its run, and start nothing here.
-RunStarter StarterOf(const RunContext& parts, const RunRequest& request) {
-  if (parts.grants == nullptr) return RunStarter::kDaemon;
+RunStarter StarterOf(const RunContext& context, const RunRequest& request) {
+  if (context.grants == nullptr) return RunStarter::kDaemon;
   return request.attached && !request.is_remote ? RunStarter::kClient : RunStarter::kHelper;
 }
 
@@ -128,9 +128,9 @@ LaunchRequest LaunchRequestOf(RunRequest request) {
 // Knows the parts and not who asked: what it posts when that one is gone never runs.
 class Submission : public std::enable_shared_from_this<Submission> {
  public:
-  Submission(const RunContext& parts, RunRequest request, uint32_t account,
+  Submission(const RunContext& context, RunRequest request, uint32_t account,
              std::function<void(Result<SubmittedRun>)> done)
-      : context_(parts),
+      : context_(context),
         asker_{request.uid, account, request.is_remote, request.groups},
         request_(std::move(request)),
         done_(std::move(done)) {}
@@ -217,10 +217,10 @@ class Submission : public std::enable_shared_from_this<Submission> {
 
 }  // namespace
 
-void StoreSubmittedRun(const RunContext& parts, RunRequest request, uint32_t account, RunPlace place,
+void StoreSubmittedRun(const RunContext& context, RunRequest request, uint32_t account, RunPlace place,
                        std::function<void(Result<SubmittedRun>)> done) {
-  KPROF_ON_IO_LOOP(parts.loop);
-  std::make_shared<Submission>(parts, std::move(request), account, std::move(done))->Begin(std::move(place));
+  KPROF_ON_IO_LOOP(context.loop);
+  std::make_shared<Submission>(context, std::move(request), account, std::move(done))->Begin(std::move(place));
 }
 
 }  // namespace kprof

@@ -39,7 +39,7 @@ struct SubmittedRun {
 
 // Io loop only; `done` is called from it. Nothing of a run that fails is left. A run of a session becomes its next
 // round; kLeaseLost when that ends meanwhile. `account`: the user whom its caller counts as.
-void StoreSubmittedRun(const RunContext& parts, RunRequest request, uint32_t account, RunPlace place,
+void StoreSubmittedRun(const RunContext& context, RunRequest request, uint32_t account, RunPlace place,
                        std::function<void(Result<SubmittedRun>)> done);
 
 }  // namespace kprof

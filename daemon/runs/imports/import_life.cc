@@ -36,9 +36,9 @@ RunRow RowOf(const ImportRequest& request, std::string id, int64_t now_unix_ns) 
 // Knows the parts and not who asked: what it posts when that one is gone never runs.
 class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
  public:
-  ImportSubmission(const RunContext& parts, ImportRequest request, std::string id, std::stop_token stop,
+  ImportSubmission(const RunContext& context, ImportRequest request, std::string id, std::stop_token stop,
                    std::function<void(Result<SubmittedImport>)> done)
-      : context_(parts),
+      : context_(context),
         request_(std::move(request)),
         row_(RowOf(request_, std::move(id), context_.clock.unix_ns())),
         stop_(std::move(stop)),
@@ -157,10 +157,10 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
 
 }  // namespace
 
-void StoreSubmittedImport(const RunContext& parts, ImportRequest request, std::string id, std::stop_token stop,
+void StoreSubmittedImport(const RunContext& context, ImportRequest request, std::string id, std::stop_token stop,
                           std::function<void(Result<SubmittedImport>)> done) {
-  KPROF_ON_IO_LOOP(parts.loop);
-  std::make_shared<ImportSubmission>(parts, std::move(request), std::move(id), std::move(stop), std::move(done))
+  KPROF_ON_IO_LOOP(context.loop);
+  std::make_shared<ImportSubmission>(context, std::move(request), std::move(id), std::move(stop), std::move(done))
       ->Begin();
 }
 
@@ -170,9 +170,9 @@ constexpr int64_t kProgressNs = 200 * kNanosPerMilli;
 
 }  // namespace
 
-ImportLife::ImportLife(const RunContext& parts, RunRow row, std::shared_ptr<const ImportPlan> plan, int64_t longest_ms,
-                       OnImportProgress progress, LifeEvents events)
-    : context_(parts),
+ImportLife::ImportLife(const RunContext& context, RunRow row, std::shared_ptr<const ImportPlan> plan,
+                       int64_t longest_ms, OnImportProgress progress, LifeEvents events)
+    : context_(context),
       progress_(std::move(progress)),
       events_(std::move(events)),
       longest_ms_(longest_ms),

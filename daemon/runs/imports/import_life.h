@@ -33,14 +33,14 @@ struct SubmittedImport {
 // Io loop only; `done` is called from it. `stop`: its client is gone; what is not stored by then is kCancelled. Nothing
 // of an import that fails is left. Fails with kNotFound for a ticket that holds nothing.
 // REQUIRES: CheckImportRequest passed; parts.imports.
-void StoreSubmittedImport(const RunContext& parts, ImportRequest request, std::string id, std::stop_token stop,
+void StoreSubmittedImport(const RunContext& context, ImportRequest request, std::string id, std::stop_token stop,
                           std::function<void(Result<SubmittedImport>)> done);
 
 class ImportLife final : public Life {
  public:
   // `row` is queued. `plan` is shared with the thread that reads, which may outlast the wish for it. `longest_ms`: how
   // long it may read; 0: as long as it likes. REQUIRES: parts.imports.
-  ImportLife(const RunContext& parts, RunRow row, std::shared_ptr<const ImportPlan> plan, int64_t longest_ms,
+  ImportLife(const RunContext& context, RunRow row, std::shared_ptr<const ImportPlan> plan, int64_t longest_ms,
              OnImportProgress progress, LifeEvents events);
 
   void Begin() override;

@@ -20,8 +20,8 @@ ClockPolicy PolicyOf(const ClockWish& wish) {
 }
 
 // Devices without a clock that anybody could lock: nobody is to blame.
-bool HaveNoClocks(const RunContext& parts, const std::vector<std::string>& device_ids) {
-  const std::shared_ptr<const DeviceList> list = parts.devices.now();
+bool HaveNoClocks(const RunContext& context, const std::vector<std::string>& device_ids) {
+  const std::shared_ptr<const DeviceList> list = context.devices.now();
   return std::all_of(device_ids.begin(), device_ids.end(), [&](const std::string& id) {
     return std::any_of(list->all().begin(), list->all().end(),
                        [&](const Device& device) { return device.id == id && device.kind == DeviceKind::kNeuron; });
@@ -43,19 +43,19 @@ ClocksTaken TakenOf(const ClockPolicy& policy, const std::vector<DeviceClocks::O
 
 }  // namespace
 
-Status CheckClocks(const RunContext& parts, const std::string& policy, const std::string& act) {
+Status CheckClocks(const RunContext& context, const std::string& policy, const std::string& act) {
   Result<ClockPolicy> parsed = ParseClockPolicy(policy, act);
   if (!parsed.ok()) return parsed.status();
-  if (parts.clocks != nullptr || !parsed->required) return OkStatus();
+  if (context.clocks != nullptr || !parsed->required) return OkStatus();
   return Fail(ErrorCode::kUsage, act, "clocks were to be locked or nothing, and this kprofd locks none",
               "leave the '!' out to go on unlocked");
 }
 
-std::vector<TrustReason> ClocksNotGivenBack(const RunContext& parts, const std::vector<std::string>& device_ids) {
+std::vector<TrustReason> ClocksNotGivenBack(const RunContext& context, const std::vector<std::string>& device_ids) {
   std::vector<TrustReason> trust;
   for (const std::string& id : device_ids) {
-    if (parts.clocks == nullptr) break;
-    const Status trouble = parts.clocks->TroubleOf(id);
+    if (context.clocks == nullptr) break;
+    const Status trouble = context.clocks->TroubleOf(id);
     if (trouble.ok()) continue;
     const std::string what = "what a lease before it locked could not be given back yet, and may be at any time";
     trust.push_back({"clocks_not_given_back", "device " + id + ": " + what + ": " + trouble.why()});
@@ -67,23 +67,23 @@ TrustReason ClocksLost(const std::string& device_id, const Status& why) {
   return {"clocks_not_held", "device " + device_id + ": the clocks were not held for a while: " + why.why()};
 }
 
-void LockClocks(const RunContext& parts, const ClockWish& wish, std::function<void(const ClocksTaken&)> taken) {
+void LockClocks(const RunContext& context, const ClockWish& wish, std::function<void(const ClocksTaken&)> taken) {
   const ClockPolicy policy = PolicyOf(wish);
   if (policy.mode == ClockPolicy::Mode::kNone) return taken({});
-  if (parts.clocks == nullptr && HaveNoClocks(parts, wish.devices)) return taken({});
-  if (parts.clocks == nullptr) {
+  if (context.clocks == nullptr && HaveNoClocks(context, wish.devices)) return taken({});
+  if (context.clocks == nullptr) {
     const Status why = Fail(ErrorCode::kUsage, "lock the clocks", "this kprofd locks none", "ask for none");
     return taken({{{kNotLocked, "asked for '" + wish.policy + "': " + why.why()}}, policy.required ? why : OkStatus()});
   }
-  parts.clocks->Lock(wish.devices, {policy, wish.holder},
-                     [policy, taken = std::move(taken)](const std::vector<DeviceClocks::Outcome>& outcomes) {
-                       taken(TakenOf(policy, outcomes));
-                     });
+  context.clocks->Lock(wish.devices, {policy, wish.holder},
+                       [policy, taken = std::move(taken)](const std::vector<DeviceClocks::Outcome>& outcomes) {
+                         taken(TakenOf(policy, outcomes));
+                       });
 }
 
-void ReleaseClocks(const RunContext& parts, const ClockWish& wish, std::function<void()> released) {
-  if (parts.clocks == nullptr || PolicyOf(wish).mode == ClockPolicy::Mode::kNone) return released();
-  parts.clocks->Release(wish.devices, std::move(released));
+void ReleaseClocks(const RunContext& context, const ClockWish& wish, std::function<void()> released) {
+  if (context.clocks == nullptr || PolicyOf(wish).mode == ClockPolicy::Mode::kNone) return released();
+  context.clocks->Release(wish.devices, std::move(released));
 }
 
 }  // namespace kprof

@@ -15,11 +15,11 @@
 namespace kprof {
 
 // Fails with kUsage where a policy with a `!` cannot be kept, whatever the devices.
-Status CheckClocks(const RunContext& parts, const std::string& policy, const std::string& act);
+Status CheckClocks(const RunContext& context, const std::string& policy, const std::string& act);
 
 // What makes less believable what is measured on these devices: clocks that one before has locked, and that could not
 // be given back yet.
-std::vector<TrustReason> ClocksNotGivenBack(const RunContext& parts, const std::vector<std::string>& device_ids);
+std::vector<TrustReason> ClocksNotGivenBack(const RunContext& context, const std::vector<std::string>& device_ids);
 
 // That what was held on a device was not for a while.
 TrustReason ClocksLost(const std::string& device_id, const Status& why);
@@ -36,9 +36,9 @@ struct ClocksTaken {
 };
 
 // `taken` is called once: at once where there is nothing to lock, else from the loop.
-void LockClocks(const RunContext& parts, const ClockWish& wish, std::function<void(const ClocksTaken&)> taken);
+void LockClocks(const RunContext& context, const ClockWish& wish, std::function<void(const ClocksTaken&)> taken);
 
 // `released` is called once, likewise: when the devices are as they were, or are being seen to.
-void ReleaseClocks(const RunContext& parts, const ClockWish& wish, std::function<void()> released);
+void ReleaseClocks(const RunContext& context, const ClockWish& wish, std::function<void()> released);
 
 }  // namespace kprof

@@ -9,7 +9,7 @@
 
 namespace kprof {
 
-void StoreRunEnd(const RunContext& parts, RunEndToStore end, std::function<void(const Status&)> done) {
+void StoreRunEnd(const RunContext& context, RunEndToStore end, std::function<void(const Status&)> done) {
   const auto store = [end = std::move(end)](Db& db) -> Status {
     RETURN_IF_ERROR(UpdateRun(db, end.row));
     if (!end.kernel_metrics.empty()) RETURN_IF_ERROR(PutKernelMetrics(db, end.row.id, end.kernel_metrics));
@@ -17,24 +17,24 @@ void StoreRunEnd(const RunContext& parts, RunEndToStore end, std::function<void(
     for (const LeftoverRow& leftover : end.left) RETURN_IF_ERROR(NoteLeftover(db, leftover));
     return end.entry ? AppendAudit(db, *end.entry) : OkStatus();
   };
-  parts.catalog.writer().Submit(store, [&loop = parts.loop, done = std::move(done)](const Status& status) {
+  context.catalog.writer().Submit(store, [&loop = context.loop, done = std::move(done)](const Status& status) {
     loop.Post([done, status] { done(status); });
   });
 }
 
-void PinRun(const RunContext& parts, const std::string& id, bool pinned, const Actor& by,
+void PinRun(const RunContext& context, const std::string& id, bool pinned, const Actor& by,
             std::function<void(Result<RunRow>)> done) {
-  KPROF_ON_IO_LOOP(parts.loop);
+  KPROF_ON_IO_LOOP(context.loop);
   auto row = std::make_shared<RunRow>();  // shared by the job, which fills it, and the answer
-  auto job = [id, pinned, by, row, now_ns = parts.clock.unix_ns()](Db& db) -> Status {
+  auto job = [id, pinned, by, row, now_ns = context.clock.unix_ns()](Db& db) -> Status {
     ASSIGN_OR_RETURN(*row, ReadRun(db, id));
     if (row->pinned == pinned) return OkStatus();  // no deed, so no entry
     RETURN_IF_ERROR(SetPinned(db, id, pinned));
     row->pinned = pinned;
     return AppendAudit(db, AuditEntryOf(by, pinned ? audit::kPin : audit::kUnpin, *row, now_ns));
   };
-  parts.catalog.writer().Submit(
-      std::move(job), [&loop = parts.loop, row, done = std::move(done)](const Status& status) {
+  context.catalog.writer().Submit(
+      std::move(job), [&loop = context.loop, row, done = std::move(done)](const Status& status) {
         loop.Post([row, done, status] { status.ok() ? done(std::move(*row)) : done(status); });
       });
 }
@@ -53,8 +53,8 @@ Status DeleteIfEnded(Db& db, const std::string& id, const Actor& by, int64_t now
 // Knows the parts and not who asked: what it posts when that one is gone never runs.
 class Deletion : public std::enable_shared_from_this<Deletion> {
  public:
-  Deletion(const RunContext& parts, std::string id, Actor by, std::function<void(Status)> done)
-      : context_(parts), id_(std::move(id)), by_(std::move(by)), done_(std::move(done)) {}
+  Deletion(const RunContext& context, std::string id, Actor by, std::function<void(Status)> done)
+      : context_(context), id_(std::move(id)), by_(std::move(by)), done_(std::move(done)) {}
 
   // The row first: a crash before its folder has been moved leaves a folder of no run, which the next start puts out of
   // the way (recovery.h).
@@ -101,9 +101,10 @@ class Deletion : public std::enable_shared_from_this<Deletion> {
 
 }  // namespace
 
-void DeleteEndedRun(const RunContext& parts, const std::string& id, const Actor& by, std::function<void(Status)> done) {
-  KPROF_ON_IO_LOOP(parts.loop);
-  std::make_shared<Deletion>(parts, id, by, std::move(done))->DeleteRow(/*may_release_reserve=*/true);
+void DeleteEndedRun(const RunContext& context, const std::string& id, const Actor& by,
+                    std::function<void(Status)> done) {
+  KPROF_ON_IO_LOOP(context.loop);
+  std::make_shared<Deletion>(context, id, by, std::move(done))->DeleteRow(/*may_release_reserve=*/true);
 }
 
 }  // namespace kprof

@@ -29,18 +29,19 @@ struct RunEndToStore {
 };
 
 // All of it, or none. Io loop only; `done` is called from it.
-void StoreRunEnd(const RunContext& parts, RunEndToStore end, std::function<void(const Status&)> done);
+void StoreRunEnd(const RunContext& context, RunEndToStore end, std::function<void(const Status&)> done);
 
 // Pins a run, or unpins it: one that is pinned survives retention and deletion.
 
 // Io loop only; `done` is called from it, with the row as it is then. The audit says who it was, in the same
 // transaction, where it changed anything. kNotFound when there is none.
-void PinRun(const RunContext& parts, const std::string& id, bool pinned, const Actor& by,
+void PinRun(const RunContext& context, const std::string& id, bool pinned, const Actor& by,
             std::function<void(Result<RunRow>)> done);
 
 // Io loop only; `done` is called from it. The audit says who it was, in the same transaction. On a full disk it uses
 // the catalog's reserve, and fills it again afterwards. Fails with kUsage when the run is open or pinned, kNotFound
 // when there is none.
-void DeleteEndedRun(const RunContext& parts, const std::string& id, const Actor& by, std::function<void(Status)> done);
+void DeleteEndedRun(const RunContext& context, const std::string& id, const Actor& by,
+                    std::function<void(Status)> done);
 
 }  // namespace kprof

@@ -17,8 +17,9 @@ namespace kprof {
 class RetentionSweep {
  public:
   // `expire` is given the id of each run that has to go. Must outlive its jobs: the pool ends first.
-  RetentionSweep(const RunContext& parts, const RetentionPolicy& policy, std::function<void(const std::string&)> expire)
-      : context_(parts), policy_(policy), expire_(std::move(expire)) {}
+  RetentionSweep(const RunContext& context, const RetentionPolicy& policy,
+                 std::function<void(const std::string&)> expire)
+      : context_(context), policy_(policy), expire_(std::move(expire)) {}
 
   // Looks for the first time, now.
   void Begin() { Look(); }

@@ -42,8 +42,8 @@ Status LeaseLost(const std::string& why) {
 
 }  // namespace
 
-Sessions::Sessions(const RunContext& parts, const Options& options, RunIdGenerator& ids, Leases& node, Events events)
-    : context_(parts),
+Sessions::Sessions(const RunContext& context, const Options& options, RunIdGenerator& ids, Leases& node, Events events)
+    : context_(context),
       options_(options),
       ids_(ids),
       node_(node),

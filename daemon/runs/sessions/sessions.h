@@ -56,7 +56,7 @@ class Sessions {
     std::function<void()> changed;
   };
   // `node`: the leases of the node's devices. Everything is borrowed and outlives this.
-  Sessions(const RunContext& parts, const Options& options, RunIdGenerator& ids, Leases& node, Events events);
+  Sessions(const RunContext& context, const Options& options, RunIdGenerator& ids, Leases& node, Events events);
   ~Sessions();
 
   // Before Begin, in the order of their ids, which is also that of the runs that wait beside them: a session that a

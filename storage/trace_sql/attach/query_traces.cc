@@ -62,7 +62,8 @@ Status QueryTraces::Offer(const GuestPlace& place) {
 }
 
 const Status& QueryTraces::status() const {
-  return set_ != nullptr ? set_->status() : failure_;
+  static const Status kNoneYet = OkStatus();
+  return set_ != nullptr ? set_->status() : kNoneYet;
 }
 
 }  // namespace kprof

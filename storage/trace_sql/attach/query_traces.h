@@ -35,7 +35,6 @@ class QueryTraces final : public GuestTables {
   const TableProvider* const provider_;
   std::vector<GuestTable> tables_;
   std::unique_ptr<TraceSet> set_;
-  Status failure_;  // of opening
 };
 
 }  // namespace kprof

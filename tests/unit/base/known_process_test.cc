@@ -27,7 +27,7 @@ class KnownProcessTest : public testing::Test {
 TEST_F(KnownProcessTest, HasTheNameAndTheUserThatProcTells) {
   const KnownProcess self = ReadKnownProcess(::getpid());
   EXPECT_EQ(self.uid, ::geteuid());
-  EXPECT_TRUE(self.name.starts_with("unit_process")) << self.name;
+  EXPECT_TRUE(self.name.starts_with("unit_base")) << self.name;
   EXPECT_EQ(Read("Name:\tpython3\nUmask:\t0022\nUid:\t1001\t1002\t1001\t1001\n"),
             (KnownProcess{4711, "python3", 1002}));
 }

@@ -169,15 +169,15 @@ TEST_F(HelperTest, EndsTheRunWhoseKeeperIsKilled) {
   ASSERT_EQ(Register(kRun, request), HelperMessage(HelperDone{}));
   UniqueFd channel;
   ASSERT_TRUE(std::holds_alternative<HelperStarted>(Start(kRun, channel)));
-  pid_t keeper = 0;
+  pid_t guard = 0;
   for (const ProcessRow& row : ReadProcessTable()) {
-    if (row.parent == helper_) keeper = row.pid;
+    if (row.parent == helper_) guard = row.pid;
   }
-  ASSERT_GT(keeper, 1);
+  ASSERT_GT(guard, 1);
   Say(channel.get(), FirstFrames(request));
   FrameReader frames;
   ASSERT_EQ(NextFrame(channel.get(), frames)->type, LaunchMessage::kPrepared);
-  ::kill(keeper, SIGKILL);
+  ::kill(guard, SIGKILL);
   EXPECT_FALSE(NextFrame(channel.get(), frames));  // the helper saw it, and ended the rest
 }
 

@@ -31,7 +31,7 @@ TEST_F(HostileCommandTest, GetsNothing) {
   std::printf("%s", outcome.output.c_str());
   EXPECT_EQ(outcome.output.find("DONE"), std::string::npos) << outcome.output;
   EXPECT_EQ(outcome.ended->exit_code, 0);
-  EXPECT_NE(outcome.output.find("trace the keeper\trefused"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("trace the guard\trefused"), std::string::npos) << outcome.output;
 }
 
 // The tries themselves work: where there are the rights, they say so.

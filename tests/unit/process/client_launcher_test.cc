@@ -37,7 +37,7 @@ class ClientLauncherTest : public SupervisorLauncherTest {
     std::string kept = "--kept";
     std::string option = "--digest=" + digest;
     char* argv[] = {path.data(), kept.data(), option.data(), nullptr};
-    ASSERT_EQ(::posix_spawn(&keeper_, path.c_str(), &actions, nullptr, argv, environ), 0);
+    ASSERT_EQ(::posix_spawn(&guard_, path.c_str(), &actions, nullptr, argv, environ), 0);
     posix_spawn_file_actions_destroy(&actions);
   }
 
@@ -51,7 +51,7 @@ class ClientLauncherTest : public SupervisorLauncherTest {
 
   int KeepersStatus() {
     int status = 0;
-    EXPECT_EQ(::waitpid(keeper_, &status, 0), keeper_);
+    EXPECT_EQ(::waitpid(guard_, &status, 0), guard_);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
@@ -65,7 +65,7 @@ class ClientLauncherTest : public SupervisorLauncherTest {
 
   bool comes_ = true;
   std::string asked_digest_;  // of what the client asked for; empty: that is what is launched
-  pid_t keeper_ = -1;
+  pid_t guard_ = -1;
   std::optional<Status> ended_;
   std::optional<ClientLauncher> client_;
 };
@@ -130,7 +130,7 @@ TEST_F(ClientLauncherTest, EndsTheTreeWhenTheLaunchIsGivenUp) {
 TEST_F(ClientLauncherTest, LosesAKilledSupervisorWhenItsKeeperHasEndedTheTree) {
   Command& command = Start({kBin + "/fork_escape", "stay"});
   WaitForOutput(command, "escaped ");
-  const pid_t supervisor = ChildOf(keeper_);
+  const pid_t supervisor = ChildOf(guard_);
   ASSERT_GT(supervisor, 1);
   ASSERT_EQ(::kill(supervisor, SIGKILL), 0);
   WaitUntil([&] { return command.over(); }, "the end");
@@ -157,14 +157,14 @@ TEST_F(ClientLauncherTest, WaitsForTheKeeperWhereTheSupervisorWasKilledToo) {
   Command& command = Start({kBin + "/fork_escape", "stay"});
   WaitForOutput(command, "escaped ");
   const pid_t escaped = command.EscapedPid();
-  const pid_t supervisor = ChildOf(keeper_);
-  ASSERT_EQ(::kill(keeper_, SIGSTOP), 0);
+  const pid_t supervisor = ChildOf(guard_);
+  ASSERT_EQ(::kill(guard_, SIGSTOP), 0);
   ASSERT_EQ(::kill(supervisor, SIGKILL), 0);
   RestartOver(command);
   Pass(30);
-  EXPECT_FALSE(ended_) << "the keeper has not ended its tree";
+  EXPECT_FALSE(ended_) << "the guard has not ended its tree";
   EXPECT_EQ(::kill(escaped, 0), 0);
-  ASSERT_EQ(::kill(keeper_, SIGCONT), 0);
+  ASSERT_EQ(::kill(guard_, SIGCONT), 0);
   WaitUntil([&] { return ended_.has_value(); }, "the end of all");
   EXPECT_TRUE(ended_->ok());
   EXPECT_EQ(::kill(escaped, 0), -1);
@@ -172,8 +172,8 @@ TEST_F(ClientLauncherTest, WaitsForTheKeeperWhereTheSupervisorWasKilledToo) {
 
 TEST_F(ClientLauncherTest, SaysSoWhenWhatAKilledDaemonLeftDoesNotEnd) {
   Command& command = Start({"sleep", "1000"});
-  ASSERT_EQ(::kill(keeper_, SIGSTOP), 0);
-  ASSERT_EQ(::kill(ChildOf(keeper_), SIGSTOP), 0);
+  ASSERT_EQ(::kill(guard_, SIGSTOP), 0);
+  ASSERT_EQ(::kill(ChildOf(guard_), SIGSTOP), 0);
   RestartOver(command);
   Pass(39);
   EXPECT_FALSE(ended_);
@@ -191,8 +191,8 @@ TEST_F(ClientLauncherTest, WaitsForNobodyWhereNothingWasLaunched) {
 
 TEST_F(ClientLauncherTest, GoesOnWithoutItsKeeper) {
   Command& command = Start({"sleep", "1000"});
-  ASSERT_GT(keeper_, 1);
-  ASSERT_EQ(::kill(keeper_, SIGKILL), 0);
+  ASSERT_GT(guard_, 1);
+  ASSERT_EQ(::kill(guard_, SIGKILL), 0);
   EXPECT_EQ(KeepersStatus(), -1);
   command.launched->Stop(0);
   WaitUntil([&] { return command.over(); }, "the end");
@@ -238,7 +238,7 @@ TEST_F(ClientLauncherTest, DropsAndCountsWhatNobodyTakesAnyMore) {
 TEST_F(ClientLauncherTest, EndsUnderAStopAlsoWhenItsOutputIsNotTaken) {
   take_output_ = false;
   Command& command = Start({"head", "-c", "30000000", "/dev/zero"});
-  const pid_t head = ChildOf(ChildOf(keeper_));
+  const pid_t head = ChildOf(ChildOf(guard_));
   ASSERT_GT(head, 1);
   WaitUntil([&] { return ReadProcess(head).state == 'S'; }, "waiting, as at any full pipe");
   EXPECT_FALSE(command.over());
@@ -255,7 +255,7 @@ TEST_F(ClientLauncherTest, IsLostAlsoWhenTheStoppedSupervisorNeverAnswers) {
   Command& command = Launch(Request({"true"}));
   UniqueFd mute = *client_->Take(command.marker, 1000);  // a client that does nothing with it
   Pass(61);
-  EXPECT_FALSE(command.over());  // its keeper would be ending it now
+  EXPECT_FALSE(command.over());  // its guard would be ending it now
   EXPECT_EQ(command.may_live_on, 0);
   Pass(41);
   ASSERT_TRUE(command.failed);

@@ -241,7 +241,7 @@ TEST_F(SessionsServiceTest, OneThatIsStoredAndNotYetHeardOfIsFoundOpen) {
   Opening opening(client, Detached());
   writer_hold_.AwaitCommit();
   std::atomic<int> found = 0;  // 1: open, 2: not
-  LookUpSession(*parts_, Caller{.uid = kUid}, "@last", Rpc::kGetSession, "show session",
+  LookUpSession(parts_->lookup(), Caller{.uid = kUid}, "@last", Rpc::kGetSession, "show session",
                 [&](const Result<SessionRow>& row) {
                   found = row.ok() && runs_->sessions().FindOpenRow(row->id) != nullptr ? 1 : 2;
                 });

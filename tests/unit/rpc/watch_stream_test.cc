@@ -70,7 +70,7 @@ TEST_F(WatchStreamTest, ARunThatIsStoredAndNotYetHeardOfIsFoundOpen) {
   auto submitted = std::async(std::launch::async, [&] { return SubmitRun(client); });
   writer_hold_.AwaitCommit();
   std::atomic<int> found = 0;  // 1: open, 2: not
-  LookUpRun(*parts_, Caller{.uid = kUid}, "@last", Rpc::kWatchRun, "watch run",
+  LookUpRun(parts_->lookup(), Caller{.uid = kUid}, "@last", Rpc::kWatchRun, "watch run",
             [&](const Result<RunRow>& row) { found = row.ok() && runs_->FindOpenRow(row->id) != nullptr ? 1 : 2; });
   Settle();
   EXPECT_EQ(found, 0) << "nobody knows yet";

@@ -33,8 +33,8 @@ class AuditRetentionTest : public RunsFixture, public testing::Test {
   AuditRetentionTest() {
     EXPECT_TRUE(Open().ok());
     clock_of_expiry_ = std::make_unique<ExpiryClock>(*loop_, clock_, catalog_->writer(), clock_.unix_ns());
-    const AuditRetention::Parts parts{*loop_, clock_, *workers_, *catalog_, *clock_of_expiry_};
-    retention_ = std::make_unique<AuditRetention>(parts, metrics_,
+    const AuditRetention::Context context{*loop_, clock_, *workers_, *catalog_, *clock_of_expiry_};
+    retention_ = std::make_unique<AuditRetention>(context, metrics_,
                                                   [](uint32_t uid) { return uid >= kSubordinate ? 1000 : uid; });
   }
   ~AuditRetentionTest() override {

@@ -77,6 +77,19 @@ TEST_F(RestoredCatalogTest, WhatARunWithoutOutputLeftIsKept) {
   EXPECT_EQ(Lost(id + ".report.bin"), "precious");
 }
 
+// As one that its run removes, or makes anew, while the sweep looks.
+TEST_F(RestoredCatalogTest, AFolderThatIsGoneWhenItIsLookedIntoIsNotOneOfNoRun) {
+  const std::string ended = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(ended));
+  std::filesystem::remove_all(layout().RunFolder(ended));
+  std::filesystem::create_symlink("nowhere", layout().RunFolder(ended));  // listed, and not there
+  PutAway();
+  EXPECT_TRUE(std::filesystem::is_symlink(layout().RunFolder(ended)));
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(layout().LostFolder() + "/" + ended)));
+}
+
 TEST_F(RestoredCatalogTest, ARunThatWasQueuedThenAndEndedSinceIsNotSaidToHaveLostItsLaunchFile) {
   const std::string first = SubmitOk(OnTheOneDevice());
   const std::string second = SubmitOk(OnTheOneDevice());
