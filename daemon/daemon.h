@@ -1,5 +1,5 @@
-// Builds every part in order, hands each what it needs, stops them in reverse: the only place that sees the whole
-// house.
+// Builds every part in order, hands each what it needs, stops them in reverse. It is the only place that sees all
+// rooms.
 //
 // The thread that calls Start and Stop is the main thread; the io loop runs on one of its own.
 #pragma once
@@ -15,15 +15,15 @@ namespace kprof {
 
 class Daemon {
  public:
-  // Opens the catalog, recovers what a crash left, listens: at the service manager's socket where that passed one on,
-  // else at its own. Answers the service manager's watchdog from then on. Serving when it returns.
+  // Opens the catalog, recovers what a crash left, and listens: at the service manager's socket where that passed one
+  // on, else at its own. Answers the service manager's watchdog from then on. It serves when this returns.
   static Result<std::unique_ptr<Daemon>> Start(const Config& config, ServiceManager& manager);
 
-  // Takes over what of these settings can change while it serves: roles, limits, retention, the log's level. Callers
-  // come anew when roles change. `credentials`: what LoadListen gave for them; null ends the service of remote clients.
-  // Says in the log what has to wait for the next start.
+  // Takes over the settings that can change while it serves: roles, limits, retention, the log's level. Callers come
+  // anew when roles change. `credentials`: what LoadListen gave for these settings; null ends the service of remote
+  // clients. The log says which settings wait for the next start.
   void Reload(const Config& config, const std::shared_ptr<const TlsCredentials>& credentials);
-  // There was nothing to take over: the settings make no sense. For the audit.
+  // For the audit: a reload took over nothing, because the settings make no sense.
   void RecordFailedReload(const Status& why);
 
   // In this order: health says NOT_SERVING, the socket closes, runs are ended (TERM, grace, KILL) and their ends

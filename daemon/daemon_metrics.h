@@ -1,5 +1,5 @@
-// All that the daemon counts, room by room. Built first and taken down last: everybody else holds references to it.
-// docs/metrics.md describes the families.
+// The metrics of all rooms. Built first and taken down last: everybody else holds references to them. docs/metrics.md
+// describes the families.
 #pragma once
 
 #include <cstddef>

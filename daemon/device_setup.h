@@ -1,8 +1,6 @@
-// How this daemon gets at the node's devices, as the configuration has it: finds them, knows what each can do at most,
-// has their clocks locked and other profilers paused. The only place that knows what of this each mode does by itself
-// and what the root helper does for it.
-//
-// Built on the main thread; then io loop only. Outlives the runs.
+// Gives this daemon the node's devices, as the configuration has it: finds them, knows what each can do at most, has
+// their clocks locked and other profilers paused. The only place that knows what each mode does by itself, and what the
+// root helper does for it.
 #pragma once
 
 #include <functional>
@@ -25,7 +23,7 @@ namespace kprof {
 
 class DeviceSetup {
  public:
-  // What others have, and outlives it.
+  // Borrowed from others; outlives this.
   struct Context {
     const Config& config;
     IoLoop& loop;
@@ -34,16 +32,16 @@ class DeviceSetup {
     LaunchSetup& launch_setup;
   };
 
-  // Waits for the devices to say who they are, for some seconds at most: those that take longer are found when they do.
-  // Fails as the file of [devices] peaks does.
+  // Waits for the devices to say who they are, for some seconds at most: slower ones are found when they do. Fails if
+  // the file of [devices] peaks cannot be used.
   static Result<std::unique_ptr<DeviceSetup>> Find(const Context& context);
 
-  // Waits for those of these whose driver is slow to wake them, or hangs; 30 s from the start of this
-  // daemon at most. What runs and sessions were promised before it is not to be taken for gone, nor left unlocked.
+  // Waits for these devices where their driver is slow to wake them, or hangs: 30 s from the start of this daemon at
+  // most. Runs and sessions were promised them before the start: such a device must not seem gone, nor stay unlocked.
   void Await(const std::set<std::string>& device_ids);
 
-  // From here on clocks can be locked and profilers paused; what a kprofd before left so is given back. `boot_id`: by
-  // which a note of an earlier boot is known.
+  // From here on clocks can be locked and profilers paused. Gives back what a kprofd before this one left locked or
+  // paused. `boot_id`: tells notes of an earlier boot from those of this one.
   Status BeginHolding(const std::string& boot_id);
   // `done` is called from the loop when all is given back, or `limit_ns` has passed.
   void ReleaseClocks(int64_t limit_ns, std::function<void()> done);
@@ -67,7 +65,7 @@ class DeviceSetup {
   const Context context_;
   const PeakTable peaks_;
   NodeDevices devices_;
-  const std::shared_ptr<bool> settled_ = std::make_shared<bool>(false);  // shared: who takes longer settles later
+  const std::shared_ptr<bool> settled_ = std::make_shared<bool>(false);  // shared: slow devices settle later
   std::unique_ptr<DeviceClocks> clocks_;
   std::unique_ptr<ProfilerPause> pause_;
   IoLoop::Timer ask_held_again_;

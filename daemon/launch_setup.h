@@ -1,7 +1,5 @@
-// How this daemon has commands started: by itself in user mode; in system mode by their clients, and by the root helper
-// for those that nobody waits for. The only place that knows which parts each mode needs.
-//
-// Built on the main thread; then io loop only. Outlives the runs.
+// Chooses how this daemon starts commands: in user mode by itself; in system mode through their clients, or through the
+// root helper for detached runs. The only place that knows which parts each mode needs.
 #pragma once
 
 #include <cstdint>
@@ -29,35 +27,33 @@ namespace kprof {
 
 class LaunchSetup {
  public:
-  // kUsage when user mode finds no kprof-launch.
-  // `connection_of`: what the helper is shown of callers (helper_grants.h); called on the loop. `metrics` gets those of
-  // the parts that the mode has.
+  // Fails with kUsage when user mode finds no kprof-launch. `connection_of`: finds the connection of a caller that is
+  // shown to the helper (helper_grants.h); called on the loop. `metrics` gets those of the parts that the mode has.
   static Result<std::unique_ptr<LaunchSetup>> Build(const Config& config, IoLoop& loop, WorkerPool& pool,
                                                     HelperGrants::ConnectionOf connection_of, Metrics& metrics);
 
   Launcher& launcher() { return *launchers_; }
-  // Where children of this process are entered; null where none is swept.
+  // Each child of this process is entered there; null where none is swept.
   OwnChildren* own_children() { return own_ ? &own_->own_children() : nullptr; }
   // Null in user mode.
   CallerGrants* grants() { return system_ ? &system_->grants : nullptr; }
   OutputIntake* intake() { return system_ ? &system_->output.intake() : nullptr; }
   // Null in user mode.
   HelperLink* helper() { return system_ ? &system_->link : nullptr; }
-  // Of the root helper; null in user mode.
+  // Watches the root helper; null in user mode.
   HelperWatch* helper_watch() { return system_ ? &system_->watch : nullptr; }
 
-  // Call it once the runs are known: asks the helper whether it is there, and has it let go of what it still has of
-  // others.
+  // Call it once the runs are known: asks the helper whether it is there, and has it forget all runs but the open ones.
   void Begin(HelperGrants::IsOpen is_open) {
     if (!system_) return;
     system_->watch.Begin();
     system_->grants.ForgetOthers(std::move(is_open));
   }
-  // Through which all new local connections go; null in user mode, where nobody is told apart by it.
+  // All new local connections go through it; null in user mode, where a caller's place does not matter.
   ContainerCheckQueue* places() { return system_ ? &system_->places : nullptr; }
   const ClientLauncher* client_launcher() const { return system_ ? &system_->client : nullptr; }
 
-  // What a client that is offered a run gets (client_launcher.h). kUsage in user mode.
+  // The file that a client gets whose run is offered to it (client_launcher.h). kUsage in user mode.
   Result<UniqueFd> TakeLaunch(const std::string& run_id, uid_t uid);
 
  private:
@@ -78,7 +74,7 @@ class LaunchSetup {
 
     OutputThread output;
     HelperLink link;
-    HelperLink place_link;  // of its own: what the helper takes long for, sweeps and files, delays nobody who connects
+    HelperLink place_link;  // of its own: slow work of the helper, sweeps and files, delays no connection
     HelperWatch watch;
     ClientLauncher client;
     HelperLauncher helper;

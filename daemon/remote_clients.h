@@ -1,6 +1,6 @@
-// Clients on other nodes: what the configuration says of them, as something that listens. Takes over other credentials
-// when it is told to, also that there are none any more. It also says, in time, what of them is about to expire
-// (tls_credentials.h); `first_expiry` is when the first does. Who is refused is counted, by why (tls_refusal.h).
+// Listens for clients on other nodes, as the configuration says. Takes over other credentials when it is told to, also
+// that there are none any more. Warns in time of credentials that are about to expire (tls_credentials.h), and shows in
+// `first_expiry` when the first does. Refusals are counted by their reasons (tls_refusal.h).
 #pragma once
 
 #include <functional>
@@ -18,21 +18,21 @@ namespace kprof {
 class RemoteClients {
  public:
   // Listens; null where the configuration has no address. `loop` and the metrics must outlive it; `connected` is called
-  // there. Fails with kUsage for what LoadListen or ListenAt cannot use. What has expired only stands in the log: it
-  // keeps remote clients out, and should not keep local ones out, too. Blocks.
+  // on the loop. Fails with kUsage for what LoadListen or ListenAt cannot use. Expired credentials are only logged:
+  // they keep remote clients out, and should not keep local ones out, too. Blocks.
   static Result<std::unique_ptr<RemoteClients>> Start(IoLoop& loop, const ListenConfig& config,
                                                       TlsAcceptor::Connected connected, ConnectionMetrics& connections,
                                                       Gauge& first_expiry);
 
-  // Takes over certificates with their rules, which LoadListen gave, and limits; see TlsAcceptor::Use for what becomes
-  // of connections. Null, as where there is no address any more: all connections end, and nobody comes in until the
-  // next start. The address itself is taken at the start alone, also one that comes back. Any thread but the io loop.
+  // Takes over certificates with their rules, as LoadListen gave them, and limits; TlsAcceptor::Use says what becomes
+  // of connections. Null, where there is no address any more: all connections end, and no client comes in until the
+  // next start. The address itself is only taken at a start, also one that comes back. Any thread but the io loop.
   void Use(const std::shared_ptr<const TlsCredentials>& credentials, const TlsLimits& limits);
 
-  // Nobody new comes in from here on. Any thread.
+  // From here on no new client comes in. Any thread.
   void StopListening() { acceptor_.StopListening(); }
 
-  // Those in use, or the last ones that were. Io loop.
+  // The credentials in use, or the last ones that were. Io loop.
   const std::shared_ptr<const TlsCredentials>& credentials() const { return watched_; }
 
   TlsCounts counts() const { return acceptor_.counts(); }  // any thread
@@ -42,7 +42,7 @@ class RemoteClients {
   RemoteClients(IoLoop& loop, UniqueFd listener, const ListenConfig& config,
                 std::shared_ptr<const TlsCredentials> credentials, TlsAcceptor::Connected connected,
                 ConnectionMetrics& connections, Gauge& first_expiry);
-  // Io loop, these.
+  // These three: io loop.
   void WatchExpiry(std::shared_ptr<const TlsCredentials> credentials);
   void WarnOfExpiry();
   void EndService();
@@ -50,7 +50,7 @@ class RemoteClients {
   IoLoop& loop_;
   Gauge& first_expiry_;
   std::shared_ptr<const TlsCredentials> watched_;  // io loop; the credentials in use, shared with the acceptor
-  bool serves_ = true;                             // io loop; once there are none, no more
+  bool serves_ = true;                             // io loop; false for good once credentials were null
   ExpiryWarnings warnings_;                        // io loop
   IoLoop::Timer warn_timer_;                       // io loop
   const std::string address_;

@@ -1,4 +1,4 @@
-// What the configuration allows, and this node's disk, as those take it who keep to it.
+// Makes the settings of rooms from the configuration and, for what may be stored, from this node's disk.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 
 namespace kprof {
 
-// Where the clocks, and other profilers' pause, are held, as the configuration has it.
-
-// But whose children its keepers are, which is its caller's to say.
+// The settings for holding the clocks, and the pause of other profilers. The caller adds whose children their keepers
+// are.
 ClockLink::Settings ClockSettingsOf(const Config& config, const std::string& boot_id);
 ProfilerPause::Settings PauseSettingsOf(const Config& config, const std::string& boot_id);
 
-// All but whose children its readers are, which is its caller's to say.
+// The settings for reading sources. The caller adds whose children the readers are.
 ImportLimits ImportLimitsOf(const Config& config);
 SpoolLimits SpoolLimitsOf(const Config& config);
-// Where it says nothing of what users may store, their fair share of the disk; its size not being known, no limit.
+// Where the configuration says nothing of what users may store: a fair share of the disk. No limit if the disk's size
+// is not known.
 StorageLimits::Values StorageLimitsOf(const Config& config);
 
 }  // namespace kprof

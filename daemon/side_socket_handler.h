@@ -1,7 +1,7 @@
-// What each request over the side socket (proto/side_socket.h) comes to: the launch of a run for its client, a place
-// for an open file that an import is to read.
+// Answers each request over the side socket (proto/side_socket.h): gives a run's client its launch, or a place to an
+// open file that an import is to read.
 //
-// Io loop only. What it borrows outlives it.
+// Io loop only. The borrowed arguments outlive it.
 #pragma once
 
 #include <sys/types.h>
@@ -21,15 +21,15 @@ namespace kprof {
 
 class SideSocketHandler {
  public:
-  // Who that is, with these groups, by the rules of now.
+  // The caller with this uid and these groups, by the rules of this moment.
   using CallerBy = std::function<Caller(uid_t uid, const std::vector<gid_t>& groups)>;
 
   SideSocketHandler(IoLoop& loop, LaunchSetup& launch_setup, HeldSources& sources, CallerBy caller_by)
       : loop_(loop), launch_setup_(launch_setup), sources_(sources), caller_by_(std::move(caller_by)) {}
 
-  // Listens: at what systemd made, or beside `socket_path`, with this mode.
+  // Listens at the socket that systemd made, or beside `socket_path`, with this mode.
   Status Open(const std::string& socket_path, mode_t mode, UniqueFd inherited);
-  // No client comes any more.
+  // Lets in no client any more.
   void Close() { socket_.reset(); }
 
  private:

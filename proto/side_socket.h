@@ -8,14 +8,13 @@
 //
 // A text is u16 length (little-endian) and bytes. Types:
 //   1  take the launch of a run (subject: its whole id) that is offered to its client
-//   (WatchRunResponse.launch_offered);
-//      the file is the channel that kprof-launch gets as descriptor 3; what goes over it is kprofd's and kprof-launch's
-//      (launch_protocol.h). It brings sockets for the output, never a file. It comes with the answer
-//   2  hold this file, for an import (subject: empty). It comes with the request: one descriptor, of a regular file
-//   that
-//      is open for reading alone, with the rights of whoever opened it. The answer's `why` is its ticket, which
-//      SubmitImport claims, of the same user, within a minute. kprofd reads the file (pread) and never maps it. What
-//      it does not take (a pipe, a file system in user space) is `usage`: UploadSource takes the bytes of such
+//   (WatchRunResponse.launch_offered).
+//      The answer brings a descriptor: the channel that kprof-launch gets as descriptor 3. kprofd and kprof-launch
+//      speak over it (launch_protocol.h). It brings sockets for the output, never a file.
+//   2  hold this file, for an import (subject: empty). The request brings one descriptor: a regular file, open for
+//      reading alone, with the rights of the user who opened it. The answer's `why` is its ticket; SubmitImport of the
+//      same user claims it within a minute. kprofd reads the file (pread) and never maps it. A pipe, or a file system
+//      in user space, is refused (`usage`): UploadSource takes the bytes of such.
 // With any other request a descriptor is closed, and nothing is answered.
 // How a client of one's own uses it: docs/foreground.md. Codes are those of errors everywhere (docs/cli.md). Other
 // types are for requests to come; an unknown one is `usage`.

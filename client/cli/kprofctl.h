@@ -9,8 +9,8 @@
 
 namespace kprof::cli {
 
-// Parses, does what is asked, reports a failure; answers with the exit code of docs/cli.md. `args` without the
-// program's name. Single-threaded until it connects.
+// Parses `args` (without the program's name), runs the verb and reports a failure. Returns the exit code of
+// docs/cli.md. Single-threaded until it connects.
 int RunKprofctl(const std::vector<std::string>& args, Output& output, int64_t reconnect_ms = 10'000);
 
 }  // namespace kprof::cli

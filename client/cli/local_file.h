@@ -1,5 +1,5 @@
-// Files of the caller's that results go to and uploads come from; "-" is standard output or input. A name that cannot
-// be a file's (a folder, a loop of links) is kUsage.
+// The caller's own files: results are written to them, uploads are read from them. "-" is standard output or input. A
+// name that no file can have (a folder, a loop of links) fails with kUsage.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace kprof::cli {
 
-// False also where nothing is.
+// True if `path` is a folder, or a link to one. False also when nothing is there.
 bool IsFolder(const std::string& path);
 
-// A file that is there whole or not at all: written without a name, synced, and put in its place by Commit. So whatever
-// ends the process, nothing is left behind. Where the file system has no files without a name (NFS, say), it has one
-// beside its place, NAME.partial-RANDOM, which a process that is killed leaves; destroyed without Commit it is removed.
+// A file that appears whole or not at all. It is written without a name; Commit syncs it and puts it in its place. So
+// nothing is left behind, whatever ends the process. On a file system without unnamed files (NFS, for example) it is
+// written beside its place as NAME.partial-RANDOM: the destructor removes that file unless Commit succeeded, a killed
+// process leaves it.
 //
-// What is not a plain file ("-", a pipe, /dev/null) is written directly.
+// A target that is no plain file ("-", a pipe, /dev/null) is written directly.
 class FileTarget {
  public:
-  // Whether what is written there appears at once.
+  // True if bytes written to `path` appear at once.
   static bool IsDirect(const std::string& path);
 
-  // `output` is used for "-". A new file gets `mode`, less the umask; one that takes the
-  // place of another has that one's rights. kUsage where there is no such folder. Without
-  // `unnamed`, as on a file system that has no such files.
+  // `output` is used for "-". A new file gets `mode`, less the umask; a file that replaces another gets that one's
+  // mode. Fails with kUsage when the folder is not there. `unnamed` false: as on a file system without unnamed files.
   static Result<FileTarget> Open(const std::string& path, unsigned mode, Output& output, bool unnamed = true);
   FileTarget(FileTarget&&) = default;
   FileTarget& operator=(FileTarget&&) = delete;
@@ -64,17 +64,17 @@ class FileSource {
   UniqueFd fd_;
 };
 
-// The whole of a file or of standard input; kUsage above `limit_bytes`.
+// Reads a whole file, or standard input to its end. Fails with kUsage when it has more than `limit_bytes`.
 Result<std::string> ReadAll(const std::string& path, size_t limit_bytes);
 
-// A file as the daemon streams it: its bytes, and last the SHA-256 of them, by which one knows that all have arrived as
-// they were sent. Writes them where they go; to keep them there (FileTarget::Commit) is left to the caller.
+// Receives a file that the daemon streams: its bytes, then their SHA-256, which shows that all arrived unchanged.
+// Writes the bytes to a FileTarget; the caller commits it.
 class CheckedDownload {
  public:
   // `target` must outlive it.
   explicit CheckedDownload(FileTarget& target) : target_(target) {}
 
-  // Each message of the stream; those that carry neither bytes nor their SHA-256 change nothing. Fails as
+  // Takes each message of the stream; a message with neither bytes nor a SHA-256 changes nothing. Fails as
   // FileTarget::Write does.
   template <typename Response>
   Status Add(const Response& response) {
@@ -82,7 +82,8 @@ class CheckedDownload {
     return response.has_data() ? AddBytes(response.data()) : OkStatus();
   }
 
-  // The SHA-256 of what has arrived; kInternal when that is not what was sent. `what` begins the message.
+  // Returns the SHA-256 of the bytes that arrived. Fails with kInternal when it is not the one that was sent. `what`
+  // begins the message.
   // REQUIRES: called once, after the stream's end.
   Result<std::string> Finish(const std::string& what);
 

@@ -1,5 +1,5 @@
-// Where a verb's words go: results to standard output, notes, errors and progress to standard error. Results are
-// buffered; a reader that went away (`| head`) is no error, anything else that stops them from arriving is one.
+// A verb's output: results go to standard output; notes, errors and progress to standard error. Results are buffered. A
+// reader that went away (`| head`) is no error; any other failure to write results is one.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,10 @@
 
 namespace kprof::cli {
 
-// A failure in JSON, as docs/cli.md promises it: the object of its own that goes to standard error, and the member of a
-// result that breaks off.
-
-// kprof.error.v1 on a line of its own.
+// A failure as the object kprof.error.v1 of docs/cli.md, on a line of its own, for standard error.
 std::string ErrorJsonLine(const Status& failure);
 
-// "error":{"code","message","remedy"}, into the object that is open.
+// Writes "error":{"code","message","remedy"} into the open object: the member of a result that breaks off.
 void WriteErrorMember(JsonWriter& json, const Status& failure);
 
 class Output {
@@ -27,25 +24,26 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Results. Failures show in `broken` and in Flush.
+  // Writes results. Failures show in broken() and Flush().
   void Write(std::string_view bytes);
-  // What was done, where the result itself is elsewhere, in a file: with standard output closed it is left out, and
+  // Confirms an act whose result is elsewhere, in a file. With standard output closed the confirmation is left out, and
   // that is no failure.
   void Confirm(std::string_view bytes);
-  // Everything written so far has left. A reader that went away is no failure.
+  // Sends everything written so far. A reader that went away is no failure.
   Status Flush();
-  // Nothing written from now on arrives; a stream of results may as well end.
+  // True: nothing written from now on arrives, so a stream of results may end.
   bool broken() const { return reader_gone_ || !failure_.ok(); }
-  // What ends such a stream: kInternal once it is broken. Whether that is a failure of the verb, Flush tells.
+  // Ends such a stream: fails with kInternal once the output is broken. Flush tells whether that is a failure of the
+  // verb.
   Status CheckTakesMore() const;
 
   // "kprofctl: text", made safe for a terminal.
   void Note(std::string_view text);
-  // "  | text", made safe: a line of somebody else's.
+  // "  | text", made safe: a line that another program wrote.
   void NoteQuoted(std::string_view text);
   // "kprofctl: what: why; remedy", and with json also the object kprof.error.v1.
   void ReportError(const Status& status, bool json);
-  // As it is, for progress.h.
+  // Writes `bytes` unchanged, for progress.h and the like.
   void WriteToTerminal(std::string_view bytes);
 
   bool result_is_terminal() const { return result_is_terminal_; }

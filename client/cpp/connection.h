@@ -1,4 +1,4 @@
-// One connection to a daemon, and what can be asked over it. It is not made anew when it breaks.
+// One connection to a daemon, with a stub for each of its services. A broken connection is not remade here.
 //
 // Any thread, also several at once.
 #pragma once
@@ -19,17 +19,17 @@
 namespace kprof {
 
 struct Connection {
-  // As KprofClient::Connect and ConnectToNode fail.
+  // Fail as KprofClient::Connect and ConnectToNode do.
   static Result<std::shared_ptr<Connection>> Open(const std::string& socket_path);
   static Result<std::shared_ptr<Connection>> OpenToNode(const NodeAddress& address);
 
-  // Of a socket that is connected, and what is behind it.
+  // `socket` is connected. `tunnel` carries it to another node; null for a daemon on this one.
   Connection(UniqueFd socket, std::unique_ptr<TlsTunnel> tunnel);
 
-  // The other side has ended it: nothing that is asked over it is heard.
+  // True: the other side has closed it, so no request over it is heard.
   bool hung_up() const;
 
-  const UniqueFd copy;                      // of the socket, which is gRPC's
+  const UniqueFd copy;                      // of the socket, which gRPC owns
   const std::unique_ptr<TlsTunnel> tunnel;  // to another node; ends after the channel
   const std::shared_ptr<grpc::Channel> channel;
   const std::unique_ptr<v1::NodeService::Stub> node;

@@ -1,8 +1,5 @@
-// Follows one run to its end from a thread of its own, and goes on following when the daemon restarts in between. With
-// hold, the run lives while this does. What to do with the news is the caller's.
-//
-// The object belongs to one thread; a thread inside talks to the daemon. News waits until it is taken; of several
-// changes the newest is kept, so nothing piles up. The destructor ends the stream and joins.
+// Follow a node's devices or one run, each from a thread of its own, and go on when the daemon restarts in between. The
+// caller decides what to do with the news.
 #pragma once
 
 #include <cstdint>
@@ -20,31 +17,31 @@
 
 namespace kprof {
 
-// Follows a node's devices from a thread of its own (NodeService.WatchDevices), and goes on when the daemon was away.
+// Follows a node's devices (NodeService.WatchDevices).
 //
-// The object belongs to one thread; a thread inside talks to the daemon. News waits until it is taken: of each device
-// the newest state, and the newest events. The destructor ends the stream and joins.
+// The object belongs to one thread; a thread inside talks to the daemon. News waits until it is taken: the newest state
+// of each device, and the newest events. The destructor ends the stream and joins.
 class DeviceFollower {
  public:
   using Connect = std::function<Result<std::unique_ptr<KprofClient>>()>;
 
   struct Options {
     v1::WatchDevicesRequest request;
-    int64_t reconnect_ms = 10'000;  // how long after the stream broke; below 0: for ever
+    int64_t reconnect_ms = 10'000;  // how long it tries after the stream broke; below 0: for ever
   };
 
-  // What happened since the last Take.
+  // All news since the last Take.
   struct News {
-    // The first ones of a stream are all, with their peaks; later ones are without, as they were told.
+    // By id. A stream begins with all devices and their peaks; then come the changed ones, without peaks.
     std::map<std::string, v1::Device> devices;
     std::vector<v1::DeviceEvent> events;  // oldest first
-    uint64_t dropped_events = 0;          // missing before those
+    uint64_t dropped_events = 0;          // missing before `events`
     bool heard = false;                   // a message came
     bool disconnected = false;            // the stream is broken now, and being resumed
-    std::optional<Status> end;            // it is over: kNoDaemon where the daemon did not come back in time
+    std::optional<Status> end;            // it is over; kNoDaemon: the daemon did not come back in time
   };
 
-  // Events that nobody takes: then the oldest go.
+  // The most events that wait to be taken; then the oldest go.
   static constexpr size_t kMostEvents = 4096;
 
   // `connect` is called on the inner thread.
@@ -73,23 +70,27 @@ class DeviceFollower {
   std::jthread thread_;  // last: ends before what it uses
 };
 
-// Done, failed or cancelled: nothing changes any more.
+// True for done, failed and cancelled: nothing changes any more.
 bool IsEnded(v1::RunState state);
 
+// Follows one run to its end. With `hold`, the run lives while this object does.
+//
+// The object belongs to one thread; a thread inside talks to the daemon. News waits until it is taken; only the newest
+// of several changes is kept, so nothing piles up. The destructor ends the stream and joins.
 class RunFollower {
  public:
   using Connect = std::function<Result<std::unique_ptr<KprofClient>>()>;
 
   struct Options {
     bool hold = false;
-    int64_t reconnect_ms = 10'000;  // how long after the stream broke; the daemon waits as long for a held run
+    int64_t reconnect_ms = 10'000;  // how long it tries after the stream broke; the daemon waits as long for a holder
   };
 
-  // What happened since the last Take.
+  // All news since the last Take.
   struct News {
     std::optional<v1::WatchRunResponse> update;  // the newest state, if it changed
     bool disconnected = false;                   // the stream is broken now, and being resumed
-    bool resumed = false;                        // it was, and the update comes from whoever serves now
+    bool resumed = false;                        // it was broken; the update comes from the daemon that serves now
     // It is over. OK: the run has ended and the last update says how. kLostDaemon: the daemon did not come back in
     // time.
     std::optional<Status> end;
@@ -107,7 +108,7 @@ class RunFollower {
 
  private:
   void Follow(const std::stop_token& stop);
-  // One connection's worth; true: `result` is final.
+  // Follows over one connection. True: `result` is final.
   bool FollowOnce(const std::stop_token& stop, bool& got_news, Status& result);
   void Tell(const std::function<void(News&)>& change);
 

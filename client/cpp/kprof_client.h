@@ -1,11 +1,12 @@
-// kprofd's API for C++ programs: one method per call of kprof.v1, Status and Result instead of gRPC's types. What the
-// messages mean is written in proto/kprof/v1. Which daemon to use is the caller's choice (client/cli/find_daemon.h).
+// kprofd's API for C++ programs: one method per call of kprof.v1, Status and Result instead of gRPC's types. The
+// messages are explained in proto/kprof/v1. The caller chooses the daemon (client/cli/find_daemon.h).
 //
-// One connection at a time. When it breaks, and with each restart of the daemon it does, what was asked is asked again
-// of whoever listens now, where that can do no harm: what reads, unless a stream has begun to answer, and what the
-// daemon says it has not done. All else that is lost so, and a daemon that does not answer, is kNoDaemon
-// (followers.h goes on with a run). Any thread, also several at once. Every method blocks: calls with one answer for
-// at most the deadline each time, streams until they end, `stop` is requested or the callback fails.
+// One connection at a time. Each restart of the daemon breaks it. Then a lost request is sent again to the daemon that
+// listens now, where that does no harm: requests that read or can be repeated, unless a stream has begun to answer, and
+// some others if the daemon says that it has not done them. All other lost requests, and requests to a daemon that does
+// not answer, fail with kNoDaemon (followers.h goes on with a run). Any thread, also several at once. Every method
+// blocks: a call with one answer for at most the deadline each time, a stream until it ends, `stop` is requested or the
+// callback fails.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ class KprofClient {
   KprofClient(const KprofClient&) = delete;
   KprofClient& operator=(const KprofClient&) = delete;
 
-  // The socket that it is connected to; empty for a daemon on another node.
+  // Path of the socket that it is connected to; empty for a daemon on another node.
   const std::string& socket_path() const;
 
   // Called with each message of a stream; a failure ends the stream and becomes its result.
@@ -57,10 +58,10 @@ class KprofClient {
   Result<v1::ListAuditResponse> ListAudit(const v1::ListAuditRequest& request);
   Status BackUpCatalog(const OnMessage<v1::BackUpCatalogResponse>& on_message, std::stop_token stop = {});
 
-  // Never asked again by itself: with an idempotency_key it may be, when somebody still wants the run.
+  // Never sent again by itself. With an idempotency_key the caller may send it again, if the run is still wanted.
   Result<v1::Run> SubmitRun(const v1::SubmitRunRequest& request);
-  // Sends what `next_chunk` gives (at most 256 KiB each) until it gives an empty one; its failure is the result. The
-  // ticket that SubmitImport claims it by.
+  // Sends the chunks of `next_chunk` (at most 256 KiB each) until one is empty; its failure is the result. Returns the
+  // ticket with which SubmitImport claims the source.
   Result<std::string> UploadSource(const v1::UploadSourceRequest::Header& header,
                                    const std::function<Result<std::string>()>& next_chunk);
   // As SubmitRun, but without a deadline: sources may have to be hashed first.
@@ -72,7 +73,7 @@ class KprofClient {
   // Has no deadline. A run that failed or was cancelled is a failure with the code of its error.
   Result<v1::Run> WaitRun(const std::string& id, std::stop_token stop = {});
   Result<v1::Run> CancelRun(const v1::CancelRunRequest& request);
-  // The whole id of what is gone.
+  // Returns the whole id of the deleted run.
   Result<std::string> DeleteRun(const std::string& id);
   Result<v1::Run> PinRun(const std::string& id);
   Result<v1::Run> UnpinRun(const std::string& id);
@@ -80,25 +81,25 @@ class KprofClient {
                  std::stop_token stop = {});
 
   Result<v1::ListToolsResponse> ListTools();
-  // All of them, page by page.
+  // Returns all of them, read page by page.
   Result<v1::ListArtifactsResponse> ListArtifacts(const std::string& id);
   Status DownloadArtifact(const v1::DownloadArtifactRequest& request,
                           const OnMessage<v1::DownloadArtifactResponse>& on_message, std::stop_token stop = {});
-  // Sends what `next_chunk` gives (at most 256 KiB each) until it gives an empty one; its failure is the result, and
-  // nothing is kept.
+  // Sends the chunks of `next_chunk` (at most 256 KiB each) until one is empty; its failure is the result, and nothing
+  // is kept.
   Result<v1::Artifact> UploadArtifact(const v1::UploadArtifactRequest::Header& header,
                                       const std::function<Result<std::string>()>& next_chunk);
   Status ExportRun(const v1::ExportRunRequest& request, const OnMessage<v1::ExportRunResponse>& on_message,
                    std::stop_token stop = {});
 
-  // Follows the session until its stream ends: once it is open for a detached one, with its end for an attached one.
+  // Follows the session until the stream ends: when a detached session is open, when an attached session ends.
   Status OpenSession(const v1::OpenSessionRequest& request, const OnMessage<v1::OpenSessionResponse>& on_message,
                      std::stop_token stop = {});
-  // Has no deadline: its running run has its grace.
+  // Has no deadline: a run of the session that is running gets its grace first.
   Result<v1::Session> CloseSession(const std::string& id, std::stop_token stop = {});
   Result<v1::GetSessionResponse> GetSession(const std::string& id);
   Result<v1::ListSessionsResponse> ListSessions(const v1::ListSessionsRequest& request);
-  // All of them, page by page.
+  // Returns all of them, read page by page.
   Result<v1::ListRoundsResponse> ListRounds(const std::string& session_id);
 
   Status Query(const v1::QueryRequest& request, const OnMessage<v1::QueryResponse>& on_message,

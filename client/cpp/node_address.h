@@ -1,4 +1,4 @@
-// A kprofd on another node: where it listens, and with what both sides show each other who they are. A value.
+// The address of a kprofd on another node, and the files with which both sides prove who they are. A value.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 namespace kprof {
 
 struct NodeAddress {
-  std::string host;  // a name or a number; the node's certificate has to be of it
+  std::string host;  // a name or a number; the node's certificate must be valid for it
   std::string port;
   std::string ca;           // path of the authorities that may have signed the node's certificate
-  std::string certificate;  // path of our own, with what is between it and its root
+  std::string certificate;  // path of our own, with the certificates between it and its root
   std::string key;          // path of its private key
   bool operator==(const NodeAddress&) const = default;
 
@@ -19,7 +19,7 @@ struct NodeAddress {
   std::string Text() const;
 };
 
-// Takes HOST:PORT apart. Fails with kUsage.
+// Reads HOST:PORT into `address`. Fails with kUsage.
 Status ParseNode(const std::string& text, NodeAddress& address);
 
 }  // namespace kprof

@@ -1,5 +1,5 @@
-// How a failed call becomes a Status: the ErrorDetail that the daemon attached where there is one that this build
-// understands, else the canonical gRPC code. Knows no gRPC types, so that its table of cases is cheap to test.
+// Makes a Status of a failed call: from the ErrorDetail that the daemon attached, if this build understands it, else
+// from the canonical gRPC code. Knows no gRPC types, so that its table of cases is cheap to test.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace kprof {
 
-// What a call that did not end with OK left behind.
+// The outcome of a call that did not end with OK.
 struct RpcFailure {
   int grpc_code = 0;    // grpc::StatusCode, not 0
   std::string message;  // gRPC's own words
@@ -20,10 +20,10 @@ struct RpcFailure {
 // daemon that does not answer in time become kNoDaemon.
 Status StatusOfRpc(const RpcFailure& failure, const std::string& what);
 
-// Whether the daemon itself said so, and not the connection: then nothing was done.
+// True if the daemon itself reported the failure, not the connection: then nothing was done.
 bool IsDaemonsOwn(const RpcFailure& failure);
 
-// For UNIMPLEMENTED: which of the two is too old, and what to do. `daemon_version` may be empty: not known.
+// For UNIMPLEMENTED: says whether daemon or client is too old, and what to do. `daemon_version` empty: not known.
 Status VersionMismatch(const std::string& what, std::string_view daemon_version, std::string_view client_version);
 
 }  // namespace kprof

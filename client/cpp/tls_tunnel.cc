@@ -32,7 +32,7 @@
 namespace kprof {
 namespace {
 
-// A connection to a kprofd on another node: TCP, then TLS with certificates on both sides. What fails says which side
+// A connection to a kprofd on another node: TCP, then TLS with certificates on both sides. Each failure says which side
 // refused what, and what to do about it.
 struct TlsConnection {
   UniqueFd socket;  // does not block; outlives the SSL

@@ -1,5 +1,5 @@
-// A connection to a node as gRPC takes it: one end of a local socket, behind which a thread speaks TLS. The thread
-// takes no signals, and ends with the connection or with this object.
+// A connection to another node in the form that gRPC takes: one end of a local socket. Behind it a thread speaks TLS.
+// The thread takes no signals, and ends with the connection or with this object.
 //
 // Any thread.
 #pragma once
@@ -18,17 +18,20 @@ namespace kprof {
 
 class TlsTunnel {
  public:
-  // Connects and shakes hands; see ConnectTls for how it fails. Blocks.
+  // Connects and shakes hands. Fails with kUsage for files that cannot be used, kNoDaemon when no TLS server answers
+  // there, kNotPermitted when one side does not accept the other's certificate. Blocks for at most ten seconds to
+  // connect and ten to shake hands. A node that speaks TLS 1.3 judges our certificate only later: AwaitFirstWords.
   static Result<std::unique_ptr<TlsTunnel>> Open(NodeAddress address);
   ~TlsTunnel();
   TlsTunnel(const TlsTunnel&) = delete;
   TlsTunnel& operator=(const TlsTunnel&) = delete;
 
-  // The end for gRPC; once.
+  // Returns the end for gRPC. Call once.
   UniqueFd TakePlainEnd() { return std::move(plain_end_); }
 
-  // Waits until the node has said something, which it does as soon as it has let us in: before that, a connection says
-  // nothing of whether our certificate was accepted. REQUIRES: whoever has the plain end has begun to talk.
+  // Waits, for at most ten seconds, for the first bytes from the node. It sends them as soon as it has let us in;
+  // before that, nothing tells whether it accepted our certificate. REQUIRES: the owner of the plain end has begun to
+  // talk.
   Status AwaitFirstWords();
 
  private:

@@ -1,7 +1,7 @@
-// Who may do what to what: the one place where that is decided, as a table with a row for each RPC. Functions of their
-// arguments. What lists and SQL show of others follows from Caller::sees_all.
+// Decides who may do what to what: the only place that does, as a table with a row for each RPC. The rows of others
+// that lists and SQL show follow from Caller::sees_all.
 //
-// Any thread.
+// Functions of their arguments; any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace kprof {
 
-// The services that each caller's server has, by their names on the wire: for whoever tells of them (health_service.h,
-// reflection_service.h). Which calls they have, and who may make them, is access_rules.h.
+// The services that each caller's server has, by their names on the wire. health_service.h and reflection_service.h
+// tell clients of them.
 inline constexpr const char* kServedServices[] = {
     "kprof.v1.NodeService",
     "kprof.v1.RunsService",
@@ -27,8 +27,8 @@ inline constexpr const char* kServedServices[] = {
     "grpc.reflection.v1alpha.ServerReflection",
 };
 
-// What a caller may ask for. Holding a run is asked for with WatchRun, but decides how long the run lives; a run for a
-// session is asked for with SubmitRun, but is about that session; the trace of a run is asked about with Query.
+// The acts that a caller may ask for. Some calls have two acts: WatchRun also asks to hold a run, which decides how
+// long it lives; SubmitRun with a session is about that session; Query with runs is about their traces.
 enum class Rpc {
   kGetStatus,
   kListDevices,
@@ -71,9 +71,9 @@ enum class Rpc {
   kReflect,
 };
 
-// Of which objects a call may be about, beside the caller's own.
+// The objects that a call may be about, beside the caller's own.
 enum class Sharing {
-  kNone,    // it is about no object, or about nobody's in particular
+  kNone,    // no object, or no owner's in particular
   kShared,  // those that their owners share
   kOwn,     // no others
 };
@@ -82,7 +82,7 @@ struct AccessRule {
   Rpc rpc;
   const char* method;  // as on the wire: "kprof.v1.RunsService/GetRun"
   Role least;          // who may call it at all
-  bool starts;         // commands, so the caller must be somebody on this node
+  bool starts;         // it starts something, so the caller must be a user of this node
   Sharing sharing;
   std::optional<Role> others;  // who may call it about anybody's objects; nothing: nobody
 };
@@ -91,20 +91,20 @@ struct AccessRule {
 std::span<const AccessRule> AccessRules();
 const AccessRule& RuleOf(Rpc rpc);
 
-// May the caller call it at all? kNotPermitted names the role that may.
+// Fails with kNotPermitted if the caller may not call it at all; the message names the role that may.
 Status AuthorizeCall(const Caller& caller, Rpc rpc);
 
-// Runs and sessions that go before those of others are for operators.
+// A priority above 0, which goes before other users' runs and sessions, is for operators. `act` begins the message.
 Status AuthorizePriority(const Caller& caller, int64_t priority, const std::string& act);
 
-// May the caller do this to that object? One that may not even be seen is kNotFound: its existence is nobody's
-// business. One that may be seen, but not handled so, is kNotPermitted. `act` is what the message says: "cancel run
-// 01j...".
+// An object as the rules see it.
 struct OwnedObject {
   uint32_t uid = kNoUid;
   bool shared = false;
   const char* noun = "run";
 };
+// Fails with kNotFound if the caller may not even see the object: its existence is then nobody's business. Fails with
+// kNotPermitted if the caller may see it, but not do this to it. `act` begins the message: "cancel run 01j...".
 Status AuthorizeObject(const Caller& caller, Rpc rpc, const OwnedObject& object, const std::string& act);
 Status AuthorizeRun(const Caller& caller, Rpc rpc, const RunRow& run, const std::string& act);
 

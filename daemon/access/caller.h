@@ -1,6 +1,6 @@
-// Who is asking: known from the connection (SO_PEERCRED, or a client's certificate), never from what the client says. A
-// handler's Caller is fixed by construction: each has a server of its own (caller_servers.h). What a caller may do is
-// access_rules.h.
+// The caller of an RPC, known from the connection (SO_PEERCRED, or a client's certificate), never from what the client
+// says. A handler's Caller is fixed by construction: each caller has a server of its own (caller_servers.h). The
+// caller's rights are access_rules.h.
 #pragma once
 
 #include <sys/types.h>
@@ -16,41 +16,41 @@
 
 namespace kprof {
 
-// The groups of whoever is at the other end of a Unix socket, as they were when it connected.
-
-// All of them, `gid`, the first one, among them. Where the kernel does not tell: that one. Any thread.
+// The groups of the process at the other end of a Unix socket, as they were when it connected; `gid`, its first one, is
+// the last. Where the kernel does not tell them: `gid` alone. Any thread.
 std::vector<gid_t> PeerGroups(int connection, gid_t gid);
 
-// Each may do what those before it may.
+// Each role may do what the roles before it may.
 enum class Role {
   kNone,      // nothing
-  kViewer,    // an ordinary user: measures as oneself, handles what is one's own, sees what others share
+  kViewer,    // an ordinary user: starts and handles own runs, sees runs that others share
   kOperator,  // sees all, and keeps the node going: cancels, pins, closes what belongs to others
   kAdmin,     // deletes what belongs to others, backs up, reads the audit
 };
 
 std::string_view RoleName(Role role);  // "viewer"
-// Nothing for what is none of viewer, operator, admin: "none" is nothing to give to somebody.
+// Nothing for any text but viewer, operator and admin: nobody is given "none".
 std::optional<Role> RoleByName(std::string_view name);
 
-// Of a caller who is no user of this node; owns nothing. No user has it: for the system it means "no change".
+// The uid of a caller who is no user of this node; such a caller owns nothing. No user has this uid: for the system it
+// means "no change".
 constexpr uint32_t kNoUid = UINT32_MAX;
 
 struct Caller {
   uint32_t uid = kNoUid;
   Role role = Role::kNone;
   bool may_start = false;   // commands; they run as `uid`
-  std::string certificate;  // whose name the connection came with; empty: a local one
-  // The user whom limits and turns count it as, if that is another: the owner of a subordinate uid.
+  std::string certificate;  // its name, of a remote connection; empty: a local one
+  // The user that limits and turns count it as, where that is another: the owner of a subordinate uid.
   std::optional<uint32_t> counts_as = std::nullopt;
-  // Of a local connection, as the kernel has them: the supplementary ones, then the first. Two connections of a user
-  // with different ones are two callers.
+  // The groups of a local connection, as the kernel has them: the supplementary ones, then the first. Connections of
+  // one user with different groups are different callers.
   std::vector<uint32_t> groups = {};
-  // Of a local connection, in system mode, where it matters: what may be started for it. It is no part of who somebody
-  // is: what is one's own is so from everywhere.
+  // The place of a local caller, where it matters: in system mode, for one who may start something. It decides what may
+  // be started for the caller. Ownership does not depend on it.
   CallerPlace place = CallerPlace::kUnasked;
-  // Which certificate of that name it was (certificate_identity.h), where it may start something: that ends when just
-  // this one is revoked.
+  // The CertificateId (certificate_identity.h) of a certificate that may start something: the right ends when just this
+  // certificate is revoked.
   std::string certificate_id = {};
 
   uint32_t account() const { return counts_as.value_or(uid); }

@@ -1,6 +1,6 @@
-// Whom a certificate makes: the rules of the configuration, in their order; the first that matches counts, and a
-// certificate that none matches has no role. Functions of their arguments: the certificate was verified before, and the
-// names of local users became uids when the configuration was read. Any thread.
+// Turns a certificate into a caller, by the rules of the configuration in their order. The first rule that matches
+// counts; a certificate that no rule matches has no role. Functions of their arguments: the certificate was verified
+// before, and names of local users became uids when the configuration was read. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace kprof {
 
-// What a certificate says of its owner, as plain values. Says nothing of whether it is to be believed: that is
-// tls_credentials.h. Any thread.
+// A certificate's statements about its owner, as plain values. Checking the certificate is tls_credentials.h. Any
+// thread.
 struct CertificateFacts {
   std::string common_name;         // empty when there is none, or more than one: then none of them counts
   std::vector<std::string> names;  // the alternative names of kind DNS, URI and email, as bytes
@@ -26,7 +26,7 @@ struct CertificateFacts {
 
 CertificateFacts FactsOf(const X509* certificate);
 
-// Which of all certificates it is, as lists of what is revoked say it: "1A2B of CN = lab CA".
+// A certificate's identity among all, as revocation lists give it: "1A2B of CN = lab CA".
 std::string CertificateId(const std::string& serial, const std::string& issuer);
 std::string SerialText(const ASN1_INTEGER* serial);
 std::string IssuerText(const X509_NAME* name);
@@ -39,14 +39,14 @@ std::string DisplayName(const CertificateFacts& facts);
 int64_t UnixSecondsOf(const ASN1_TIME* time);
 std::string DateText(int64_t unix_s);  // "2026-11-21T10:00:00Z"
 
-// By one of both. A name is the common name or one of the alternative names of kind DNS, URI and email, byte by byte:
-// no wildcards, and whoever runs the authority answers for what it lets somebody be called. A fingerprint is of one
-// certificate alone.
+// A rule for certificates, by fingerprint or by name; a fingerprint goes before a name. A name matches the common name
+// or an alternative name of kind DNS, URI or email, byte by byte, without wildcards: the authority answers for the
+// names that it gives out. A fingerprint matches one certificate alone.
 struct CertificateRule {
   std::string name;
   std::string fingerprint;  // SHA-256, lower-case hex
   Role role = Role::kNone;
-  std::optional<uint32_t> uid;  // who its commands run as, and owns them; absent: it may start none
+  std::optional<uint32_t> uid;  // its commands run as this user and are theirs; absent: it may start none
   bool operator==(const CertificateRule&) const = default;
 };
 

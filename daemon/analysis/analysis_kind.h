@@ -1,7 +1,7 @@
-// An analysis: a question to the traces of runs, and its answer, which is tables. A kind is one .cc in this folder (its
-// name, what it asks for, what it tells, and the function that answers) and a row of kinds.inc. From that come
-// the RPC (analyses_service.h), `kprofctl analyze`, SQL's analyze_<kind> (daemon/trace_functions) and the
-// index of docs/analyses; its page there is docs/analyses/<name>.md.
+// An analysis: a question to the traces of runs, and its answer, which is tables. A kind of analysis is one .cc in
+// daemon/analysis/kinds (its name, its options, its columns, and the function that answers) and a row of kinds.inc
+// there. The RPC (analyses_service.h), `kprofctl analyze`, SQL's analyze_<kind> (analysis_functions.h) and the index of
+// docs/analyses are made from that; its page is docs/analyses/<name>.md.
 //
 // Values; any thread. A kind answers on the thread of the readers that it is given.
 #pragma once
@@ -25,12 +25,10 @@
 
 namespace kprof {
 
-// What an analysis can be told: options with names, types and defaults, and their values as somebody gave them. The
-// sets below are shared by many kinds.
-//
-// Values; any thread.
+// The types of options, columns and facts.
 enum class AnalysisType : uint8_t { kInteger, kReal, kText, kBoolean, kJson };
 
+// An option of an analysis. The sets below are shared by many kinds.
 struct AnalysisOption {
   const char* name = "";  // in words with dashes: --name
   AnalysisType type = AnalysisType::kInteger;
@@ -41,7 +39,7 @@ struct AnalysisOption {
   int64_t least = std::numeric_limits<int64_t>::min();
 };
 
-// Which part of the traces: rank, device, time.
+// These choose a part of the traces: by rank, device and time.
 inline constexpr AnalysisOption kTraceScope[] = {
     {"rank", AnalysisType::kInteger, "", "", "Only this rank", "", 0},
     {"device", AnalysisType::kInteger, "", "", "Only this device", "", 0},
@@ -50,7 +48,7 @@ inline constexpr AnalysisOption kTraceScope[] = {
     {"step", AnalysisType::kInteger, "", "", "Only this step of the profiler (ProfilerStep#N)", "", 0},
     {"limit", AnalysisType::kInteger, "", "", "At most so many rows of each table", "", 1},
 };
-// What counts as the whole.
+// This chooses the time that counts as the whole.
 inline constexpr AnalysisOption kWindow[] = {
     {"window", AnalysisType::kText, "trace", "",
      "What counts as the whole: all of the trace, exact; or what HolisticTraceAnalysis takes, as it rounds it",
@@ -62,18 +60,19 @@ using AnalysisOptionSets = std::vector<std::span<const AnalysisOption>>;
 
 std::vector<AnalysisOption> AllOptions(const AnalysisOptionSets& sets);
 
+// The values of options, as a caller gave them.
 class AnalysisOptions {
  public:
-  // `given` by name, as text: digits, true or false, words. `act` begins the message. Fails with kUsage for a name that
-  // is none and for a value that its option cannot have; the remedy names what there is.
+  // `given` by name, as text: digits, true or false, words. `act` begins the message. Fails with kUsage for an unknown
+  // name and for a value that its option cannot have; the remedy names the possible ones.
   static Result<AnalysisOptions> Read(const std::string& act, const AnalysisOptionSets& sets,
                                       const std::map<std::string, std::string>& given);
 
-  // Nothing where it was not given and has no default. REQUIRES: it is of that type, or none of the kind's.
+  // Nothing: it was not given and has no default. REQUIRES: the option has that type, or the kind has no such option.
   std::optional<int64_t> integer(std::string_view name) const;
   std::optional<double> real(std::string_view name) const;
   bool boolean(std::string_view name) const { return text(name) == "true"; }
-  // Empty where it was not given and has no default.
+  // Empty: it was not given and has no default.
   const std::string& text(std::string_view name) const;
 
  private:
@@ -86,7 +85,7 @@ struct AnalysisColumn {
   AnalysisType type = AnalysisType::kInteger;
   const char* unit = "";     // "ns", "percent"; empty: none
   const char* meaning = "";  // one line
-  // Shown where rows of several runs stand in one table: the run that a row is of. (SQL always shows it.)
+  // True for the run of a row: shown only where rows of several runs stand in one table. (SQL always shows it.)
   bool of_several_runs = false;
 };
 
@@ -100,20 +99,20 @@ using AnalysisValue = std::variant<std::monostate, int64_t, double, std::string>
 inline AnalysisValue ValueOf(std::optional<int64_t> number) {
   return number ? AnalysisValue(*number) : AnalysisValue();
 }
-// Of 0 nothing is a part.
+// Nothing when `whole` is 0.
 AnalysisValue PercentOf(int64_t part, int64_t whole);
 
-// The traces that are asked: the parts of all runs, and whose they are.
+// The traces that are asked: the parts of all runs, and the run of each.
 class AnalysisTraces {
  public:
-  // `runs`: the run's id of each part. `take_memory`: for what is made of them, null: there is no limit.
+  // `runs`: the run's id for each part. `take_memory`: asked for the memory of the answer; null: there is no limit.
   AnalysisTraces(std::vector<TracePart> parts, std::vector<std::string> runs, TakeMemory take_memory = nullptr)
       : parts_(std::move(parts)), runs_(std::move(runs)), take_memory_(std::move(take_memory)) {}
 
   TraceParts parts() const { return parts_; }
   const std::string& run(size_t part) const { return runs_[part]; }
   const TakeMemory& take_memory() const { return take_memory_; }
-  // "rank 3", or "the part of run 01j..." where nobody knows its rank.
+  // "rank 3", or "the part of run 01j..." when its rank is not known.
   std::string NameOf(size_t part) const;
 
  private:
@@ -133,17 +132,17 @@ class AnalysisAnswer {
   Status AddRow(size_t table, Row row);
   // REQUIRES: a value for each of the kind's facts.
   void SetFacts(Row facts) { facts_ = std::move(facts); }
-  // What somebody should know who reads the answer: why a table is empty, what was left out.
+  // A note for the reader of the answer: why a table is empty, or what was left out.
   void AddNote(std::string note) { notes_.push_back(std::move(note)); }
   void AddTrust(TrustReason reason) { trust_.push_back(std::move(reason)); }
 
-  // In the order in which they were added. Empty where none was.
+  // In the order in which they were added; empty: none was.
   std::span<const Row> rows(size_t table) const {
     return table < tables_.size() ? std::span<const Row>(tables_[table]) : std::span<const Row>();
   }
   const Row& facts() const { return facts_; }
   const std::vector<std::string>& notes() const { return notes_; }
-  // Of the answer itself; those of its runs come on top.
+  // The reasons of the answer itself; those of its runs come on top.
   const std::vector<TrustReason>& trust() const { return trust_; }
   int64_t size_bytes() const { return charge_->used_bytes(); }
   // Keeps the first rows of a table.
@@ -159,8 +158,8 @@ class AnalysisAnswer {
 
 struct AnalysisKind {
   const char* name = "";      // in words with dashes
-  int version = 1;            // of what it tells: a column that goes, or means something else, raises it
-  const char* question = "";  // that it answers, with its mark
+  int version = 1;            // of its columns: removing one, or changing its meaning, raises it
+  const char* question = "";  // the one that it answers, with its question mark
   AnalysisOptionSets options;
   std::vector<AnalysisColumn> facts;  // often none
   std::vector<AnalysisTable> tables;  // the first is the primary one
@@ -168,12 +167,12 @@ struct AnalysisKind {
                                    const StopSignal& stop) = nullptr;
 };
 
-// Those of the rank that is asked for (option `rank`) of all parts; a part without a rank is of none. Fails with kUsage
-// where there are none.
+// Keeps the parts of the rank that option `rank` asks for; without it, all parts. A part without a rank is of none.
+// Fails with kUsage when no part is left.
 Result<AnalysisTraces> ChooseRank(AnalysisTraces traces, const AnalysisOptions& options);
 
-// Asks: what the RPC, SQL and the tests call. Rows beyond option `limit` are left out of each table, with a note. Fails
-// with kUsage for options that fit no trace asked, and as reading parts does.
+// Answers a question; the RPC, SQL and the tests call this. Rows beyond option `limit` are left out of each table, with
+// a note. Fails with kUsage for options that fit none of the traces, and as reading parts does.
 Result<AnalysisAnswer> Analyze(const AnalysisKind& kind, AnalysisTraces traces, const AnalysisOptions& options,
                                const StopSignal& stop);
 

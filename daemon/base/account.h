@@ -1,7 +1,7 @@
-// Users' accounts, as the directory has them that /etc/nsswitch.conf names: files, LDAP, sssd. One that does not answer
-// is waited for without end: kprofd asks on a thread that nobody waits for (worker_pool.h), the helper never on
-// its own thread, but in a process of its own (helper_jobs.h) or in one that is on its way to its program
-// (start_supervisor.h).
+// Users' accounts, as the directory of users has them: files, LDAP or sssd, whatever /etc/nsswitch.conf names. A
+// directory that does not answer blocks the call without end. So kprofd asks on a thread that nobody waits for
+// (worker_pool.h). The helper never asks on its own thread: it asks in a process of its own (helper_jobs.h), or in the
+// process that is about to become the supervisor (start_supervisor.h).
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ struct Account {
   std::string name;
 };
 
-// kNotFound when nobody has it; kInternal when the directory has failed, and nobody knows.
+// Fails with kNotFound when there is no such account, kInternal when the directory has failed and nobody knows.
 Result<Account> FindAccount(uint32_t uid);
 Result<Account> FindAccount(const std::string& name);
 
 constexpr size_t kMostGroups = 65536;  // the kernel's own limit
 
-// Its own one among them. None for one that is in more than that. A directory that has failed leaves out what it has,
-// and does not say so: CheckGroup does.
+// The account's groups, its own among them. Empty for an account in more than kMostGroups. A directory that has failed
+// leaves out its groups without saying so; CheckGroup tells.
 std::vector<uint32_t> FindGroups(const Account& account);
 
-// Ok when the directory can say whether there is such a group, and who is in it.
+// Ok when the directory can say whether the group exists and who is in it.
 Status CheckGroup(uint32_t gid);
 
 }  // namespace kprof

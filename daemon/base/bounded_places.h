@@ -1,7 +1,7 @@
-// A bounded number of things under way at a time, in all and per user. Whoever gets no place is told so at once; nobody
-// waits for one. Knows nothing of the things.
+// Bounds on things that are under way at the same time: BoundedCount in all, Places in all and per user. A caller who
+// gets no place is told so at once; nobody waits for one. Knows nothing of the things.
 //
-// Any thread. Must outlive its places.
+// Any thread.
 #pragma once
 
 #include <atomic>
@@ -14,16 +14,14 @@
 
 namespace kprof {
 
-// A number of things, or bytes, of which there may be so many at a time. Whoever gets no more is told so at once.
-//
-// Any thread.
+// How many things, or bytes, are taken, up to a limit.
 class BoundedCount {
  public:
   explicit BoundedCount(int64_t limit) : limit_(limit) {}
   BoundedCount(const BoundedCount&) = delete;
   BoundedCount& operator=(const BoundedCount&) = delete;
 
-  // All of them, or none.
+  // Takes all of them, or none.
   bool Take(int64_t count) {
     int64_t taken = taken_.load(std::memory_order_relaxed);
     do {
@@ -31,7 +29,7 @@ class BoundedCount {
     } while (!taken_.compare_exchange_weak(taken, taken + count, std::memory_order_relaxed));
     return true;
   }
-  // Counts them whether there is room or not.
+  // Takes them even beyond the limit.
   void Add(int64_t count) { taken_.fetch_add(count, std::memory_order_relaxed); }
   void GiveBack(int64_t count) { taken_.fetch_sub(count, std::memory_order_relaxed); }
 
@@ -43,6 +41,7 @@ class BoundedCount {
   std::atomic<int64_t> taken_{0};
 };
 
+// At most so many things under way at a time, in all and of each user. Must outlive its places.
 class Places {
  public:
   struct Options {
@@ -53,7 +52,7 @@ class Places {
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
 
-  // Destroying it gives it back.
+  // A place that is taken. Its destructor gives it back.
   class Place {
    public:
     Place(Place&& other) noexcept;

@@ -54,13 +54,13 @@ class IoLoop {
   void Run();
   void Stop();
 
-  // Runs what is ready now and every timer that is due by the clock, then returns; also what those bring.
-  // The caller is the loop thread meanwhile.
+  // Runs all tasks that are ready, all timers that are due by the clock, and all tasks and timers that these add; then
+  // returns. The caller is the loop thread meanwhile.
   void RunUntilIdle();
 
   bool OnLoopThread() const;
 
-  // The one that timers go by. Any thread.
+  // The clock of the timers. Any thread.
   const Clock& clock() const;
 
   // Tasks run so far: a sign of life. Any thread.

@@ -1,5 +1,5 @@
-// The daemon's log: one line per event on standard error, in key=value form, so that a person reads it and a machine
-// parses it; what others chose drives no terminal that it is read on. Where standard error is systemd's journal, a line
+// The daemon's log: one line per event on standard error, in key=value form, for people and for programs. Values are
+// escaped, so text from others cannot control the reader's terminal. Where standard error is systemd's journal, a line
 // begins with its priority instead of the time, which the journal notes itself: "<6>info run ended run=01j...
 // state=done".
 //
@@ -38,11 +38,11 @@ inline void LogError(std::string_view event, std::initializer_list<LogField> fie
   Log(LogLevel::kError, event, fields);
 }
 
-// How many lines were dropped since the start.
+// Lines dropped since the start.
 int64_t LogLinesDropped();
 
-// Whether the journal reads what is written to it: JOURNAL_STREAM names that very file, not one that was standard error
-// before somebody redirected it.
+// True if the journal reads `fd`: JOURNAL_STREAM names that very file. False for a standard error that was redirected
+// since.
 bool IsJournal(int fd);
 
 }  // namespace kprof

@@ -1,12 +1,14 @@
-// What the daemon counts of itself: counters, gauges and histograms, in families that Prometheus understands. Rooms
-// make their families once and keep references to the values that they change; who asks gets all of it as text
-// (metrics.h). Knows nothing of what is counted; docs/metrics.md lists the families.
+// The daemon's own metrics: counters, gauges and histograms, in families that Prometheus understands. A room makes its
+// families once and keeps references to the values that it changes. Metrics::Text gives all of them as text. Knows
+// nothing of the things that are counted; docs/metrics.md lists the families.
 //
-//   Family<Counter>& ended = metrics.AddCounters("kprof_runs_ended_total", "Runs that have ended.", {"tool",
-//   "outcome"}); ended.With({"command", "done"}).Add();
+//   Family<Counter>& ended =
+//       metrics.AddCounters("kprof_runs_ended_total", "Runs that have ended.", {"tool", "outcome"});
+//   ended.With({"command", "done"}).Add();
 //
-// Any thread. Changing a value is one or two relaxed atomic operations; With takes a lock and a search, so what changes
-// often is looked up once and kept. Values and families live as long as their Metrics, which must outlive its users.
+// Any thread. Changing a value is one or two relaxed atomic operations. With() takes a lock and searches: a value that
+// changes often is looked up once and kept. Values and families live as long as their Metrics, which must outlive its
+// users.
 #pragma once
 
 #include <array>
@@ -30,7 +32,7 @@ namespace kprof {
 class Counter {
  public:
   void Add(double amount = 1) { value_.fetch_add(amount, std::memory_order_relaxed); }
-  // For what somebody else counts: the value that it has reached.
+  // For a count that is kept elsewhere: the value that it has reached.
   void AdvanceTo(double value) { value_.store(value, std::memory_order_relaxed); }
   double value() const { return value_.load(std::memory_order_relaxed); }
 
@@ -50,7 +52,7 @@ class Gauge {
   std::atomic<double> value_{0};
 };
 
-// How many of what was observed were no larger than each of some fixed bounds, and their sum.
+// Counts of the observed values between some fixed bounds, and the values' sum.
 class Histogram {
  public:
   // REQUIRES: `bounds` ascend, are at most kMostBounds, and outlive it: they are meant to be constants.
@@ -60,7 +62,7 @@ class Histogram {
   void Observe(double value);
 
   std::span<const double> bounds() const { return bounds_; }
-  // How many fell between bound `i` and the one before it; at bounds().size(): above all of them.
+  // Values above bound `i - 1` and at most bound `i`; i == bounds().size(): values above all bounds.
   uint64_t count(size_t i) const { return counts_[i].load(std::memory_order_relaxed); }
   double sum() const { return sum_.load(std::memory_order_relaxed); }
 
@@ -75,18 +77,18 @@ constexpr double SecondsOf(int64_t ns) {
   return static_cast<double>(ns) / 1e9;
 }
 
-// Of a thing that takes from some microseconds to some seconds.
+// Bounds for work: 0.1 ms to 10 s.
 inline constexpr double kShortSeconds[] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
                                            0.05,   0.1,     0.25,   0.5,   1,      2.5,   5,    10};
-// Of what a person or a job waits for.
+// Bounds for the waits of people and jobs: 10 ms to a day.
 inline constexpr double kLongSeconds[] = {0.01, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600};
 
 // The values of one name, told apart by the values of its labels.
 template <typename Value>
 class Family {
  public:
-  // A label never stands for a user, a run or anything else of which there is no end; should it all the same, what
-  // comes after this many goes to one value whose labels are all "other".
+  // A label never stands for a user, a run or anything else without end. Should there be more values than this all the
+  // same, the rest share one value whose labels are all "other".
   static constexpr size_t kMostValues = 256;
 
   using Make = std::function<std::unique_ptr<Value>()>;
@@ -136,8 +138,8 @@ class Metrics {
     return AddHistograms(name, help, {}, bounds).With({});
   }
 
-  // For what is looked up rather than counted: called before each Text, on its thread, where it may block; sets values.
-  // Must not add anything.
+  // For values that are looked up, not counted. Text calls `look` first, on its own thread, where it may block; `look`
+  // sets the values. It must not add anything.
   void BeforeText(std::function<void()> look);
 
   // All families in the order of their names, in Prometheus' text format 0.0.4. One at a time: a second one waits.
@@ -148,7 +150,7 @@ class Metrics {
   struct Described {
     std::string help;
     std::vector<std::string> labels;
-    std::unique_ptr<Family<Counter>> counters;  // of these three one
+    std::unique_ptr<Family<Counter>> counters;  // one of these three is there
     std::unique_ptr<Family<Gauge>> gauges;
     std::unique_ptr<Family<Histogram>> histograms;
   };
@@ -160,8 +162,8 @@ class Metrics {
   std::vector<std::function<void()>> looks_ KPROF_GUARDED_BY(mu_);
 };
 
-// How many connections the daemon has, and how many it refused, by what they speak: `rpc` or `http`; `tcp` are those of
-// other nodes that were refused before they could speak either. Values are kept by reference; see metrics.h.
+// Counts the daemon's open, accepted and refused connections, by listener: `rpc` or `http`. `tcp` stands for
+// connections of other nodes that were refused before they could speak either. Any thread; `metrics` must outlive it.
 class ConnectionMetrics {
  public:
   explicit ConnectionMetrics(Metrics& metrics)
@@ -172,7 +174,7 @@ class ConnectionMetrics {
 
   Gauge& Open(const std::string& listener) { return open_.With({listener}); }
   Counter& Accepted(const std::string& listener) { return accepted_.With({listener}); }
-  // `reason`: of a few fixed words, "too_many", "no_role"...
+  // `reason`: one of a few fixed words, "too_many", "no_role"...
   Counter& Refused(const std::string& listener, const std::string& reason) { return refused_.With({listener, reason}); }
 
  private:
@@ -181,14 +183,12 @@ class ConnectionMetrics {
   Family<Counter>& refused_;
 };
 
-// What /proc says of this process, under the names that every Prometheus client uses (process_*), and what the log had
-// to drop.
-
-// Adds the families; they are looked up for each text. `version`: "0.1.0", for kprof_build_info.
+// Adds the metrics of this process, read from /proc under the names that every Prometheus client uses (process_*), and
+// the number of log lines dropped. They are read anew for each text. `version`: "0.1.0", for kprof_build_info.
 void AddProcessMetrics(Metrics& metrics, const std::string& version);
 
-// Families of metrics as Prometheus reads them, text format 0.0.4: HELP, TYPE, a line per value. A family that has no
-// values yet says what it is all the same.
+// Writes families in Prometheus' text format 0.0.4: HELP, TYPE, a line per value. A family without values gets HELP and
+// TYPE all the same.
 class MetricsText {
  public:
   using Names = std::vector<std::string>;
@@ -209,7 +209,7 @@ class MetricsText {
   std::string text_;
 };
 
-// As Go's ParseFloat takes it: the shortest that gives the same number back, "+Inf", "-Inf", "NaN".
+// The shortest text that gives the same number back, as Go's ParseFloat reads it; "+Inf", "-Inf", "NaN".
 std::string MetricNumber(double value);
 
 }  // namespace kprof

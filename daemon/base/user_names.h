@@ -1,8 +1,5 @@
-// The names of users, for messages: those that the directory has told so far. One that is not known yet is asked for,
-// on a thread that nobody waits for, and known by the next time. For where a name is worth having, and not worth
-// waiting for.
-//
-// Io loop only. Never blocks. `loop` must outlive it.
+// Names of users and processes, for messages. A user's name that is not known yet is asked for on a thread that nobody
+// waits for, and is known the next time. For places where a name is worth having but not worth waiting for.
 #pragma once
 
 #include <sys/types.h>
@@ -21,6 +18,7 @@
 
 namespace kprof {
 
+// Io loop only. Never blocks. `loop` must outlive it.
 class UserNames {
  public:
   using Find = std::function<Result<Account>(uint32_t uid)>;
@@ -28,22 +26,22 @@ class UserNames {
       IoLoop& loop, Find find = [](uint32_t uid) { return FindAccount(uid); })
       : find_(std::move(find)), lookups_(loop) {}
 
-  // Absent while it is not known, or for good where nobody has it.
+  // Absent while it is not known, or for good where no account has this uid.
   std::optional<std::string> NameOf(uint32_t uid);
-  // "user eve", or "uid 1001" while it is not known, or for good where nobody has it.
+  // "user eve"; "uid 1001" where NameOf is absent.
   std::string TextFor(uint32_t uid);
 
  private:
   void AskNext();
 
   const Find find_;
-  std::map<uint32_t, std::optional<std::string>> known_;  // bounded; nothing: nobody has it
+  std::map<uint32_t, std::optional<std::string>> known_;  // bounded; nothing: no account has it
   std::set<uint32_t> wanted_;                             // bounded
   bool asks_ = false;                                     // one at a time: a directory that hangs costs one thread
   DetachedWork lookups_;                                  // goes first
 };
 
-// How people know a process: its name and its user, as /proc tells. /proc is memory: takes about 10 us.
+// A process as people know it: its name and its user, read from /proc. /proc is memory: takes about 10 us.
 struct KnownProcess {
   pid_t pid = 0;
   std::string name;             // whatever it likes to call itself, as text; empty: it is gone, or hidden from us

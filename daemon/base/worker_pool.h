@@ -1,10 +1,6 @@
-// Threads for work that blocks or computes: files, SQL, parsing. A job is a function of its arguments; it keeps no
-// state between jobs and hands its result back by IoLoop::Post. Knows nothing of what it runs.
-//
-// Submit: any thread. When the queue is full a job is refused (kQueueFull), never blocked on; so it is where there is
-// no thread at all and none can be started, which the next Submit tries again. A refused job never runs. Jobs whose
-// stop token has fired by the time their turn comes are still called: each checks its token and answers kCancelled
-// itself, so that nobody waits for an answer that never comes.
+// Threads for work that blocks or computes: files, SQL, parsing. WorkerPool is for jobs that end, DetachedWork for work
+// that may hang for ever. A job is a function of its arguments; it keeps no state between jobs and hands its result
+// back by IoLoop::Post. Knows nothing of the jobs.
 #pragma once
 
 #include <atomic>
@@ -23,19 +19,19 @@
 
 namespace kprof {
 
-// Work that may never return: done on a thread of its own, for which nobody waits at the end. A WorkerPool would.
+// Work that may never return, each on a thread of its own. Nobody waits for that thread at the end, as WorkerPool does.
 //
-// Io loop only, but for the work itself.
+// Io loop only, except the work itself.
 class DetachedWork {
  public:
   explicit DetachedWork(IoLoop& loop);
-  // No answer comes from here on; the work may still be under way, for as long as the process is there.
+  // No answer comes from here on. The work may go on for as long as the process lives.
   ~DetachedWork();
   DetachedWork(const DetachedWork&) = delete;
   DetachedWork& operator=(const DetachedWork&) = delete;
 
-  // `work` runs on another thread, and owns all that it uses; what it returns runs on the loop. Fails with kQueueFull
-  // when no thread can be made.
+  // `work` runs on another thread and owns all that it uses; the function that it returns runs on the loop. Fails with
+  // kQueueFull when no thread can be made.
   Status Run(std::function<std::function<void()>()> work);
 
  private:
@@ -43,26 +39,32 @@ class DetachedWork {
   const std::shared_ptr<Loop> loop_;
 };
 
+// A bounded queue of jobs, and the threads that do them.
+//
+// Submit: any thread. It never blocks: a job is refused (kQueueFull) when the queue is full, or when there is no thread
+// and none can be started; the next Submit tries that again. A refused job never runs. A job whose stop token fires
+// before its turn is still called: it checks its token and answers kCancelled itself, so nobody waits for an answer
+// that never comes.
 class WorkerPool {
  public:
   struct Options {
-    size_t threads = 2;  // at most, made as they are needed; 0: a job runs inside Submit, for tests of one order
+    size_t threads = 2;  // at most, made when needed; 0: a job runs inside Submit, for tests that need one order
     size_t queue_limit_jobs = 1024;
-    int niceness = 0;  // of its threads, beyond that of the process: how far they stand back for the rest of it
+    int niceness = 0;  // of its threads, added to the process's: they stand back for the rest of it
   };
   explicit WorkerPool(const Options& options);
-  // Ends it, if that was not done.
+  // Calls End, if nobody has.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   Status Submit(std::function<void()> job);
 
-  // Runs what is queued, then joins; what is submitted from here on is refused. Stop your jobs first, through their
-  // tokens. For who has others that may still submit when the jobs must be over: those only learn that it is too late.
+  // Runs the queued jobs, then joins; a later Submit is refused. Stop your jobs first, through their tokens. Call it
+  // yourself where others may still submit when the jobs must be over.
   void End();
 
-  // So far: a sign of life. Any thread.
+  // Jobs done so far: a sign of life. Any thread.
   int64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }
 
  private:
@@ -70,8 +72,8 @@ class WorkerPool {
   void StandBack() const;
   void Work();
   bool AddThread() KPROF_REQUIRES(mu_);
-  // Has a thread come for what is queued, if there is one more. It calls the next one: who is called by a thread that
-  // then goes to sleep, beside others, may be put on a processor with one of those, and its own left idle.
+  // Wakes one thread for the queue, or starts one; that thread wakes the next one. If one thread woke several and then
+  // slept, two of them might be put on one processor, and its own would stay idle.
   void CallOne() KPROF_REQUIRES(mu_);
 
   const Options options_;
@@ -81,7 +83,7 @@ class WorkerPool {
   std::deque<std::function<void()>> queue_ KPROF_GUARDED_BY(mu_);
   bool stopping_ KPROF_GUARDED_BY(mu_) = false;
   size_t idle_ KPROF_GUARDED_BY(mu_) = 0;             // threads that wait for a job
-  bool one_is_called_ KPROF_GUARDED_BY(mu_) = false;  // and has not come yet
+  bool one_is_called_ KPROF_GUARDED_BY(mu_) = false;  // a thread was woken and has not come yet
   std::vector<std::thread> threads_ KPROF_GUARDED_BY(mu_);
 };
 

@@ -1,6 +1,6 @@
 // A tool measures a command. It is one file, tool_x.cc, with one row of this struct, and one line in tools.cc. The row
-// says all that others need of it: kprofd reads its needs and outputs from it, kprofctl its options (ListTools), and
-// kprof-launch makes its plan: as the caller, after the lease, where devices and folder are known.
+// is all that others need to know: kprofd reads the tool's needs and outputs from it, kprofctl its options (ListTools),
+// and kprof-launch makes its plan with it: as the caller, after the lease, when devices and folder are known.
 //
 // Values; any thread. Compiled into kprof-launch: libc and storage/base only.
 #pragma once

@@ -1,4 +1,4 @@
-// The list of all tools, how a name finds one, and what of a request is checked by a tool's row. Any thread.
+// The list of all tools, the search by name, and the check of a request against its tool's row. Any thread.
 #pragma once
 
 #include <span>
@@ -19,11 +19,11 @@ const Tool* FindTool(std::string_view name);
 // "command, ..."
 std::string ToolNames();
 
-// `given`: "name=value", each at most once. kUsage for an option that the tool has not, and for a value that is none
-// of its type.
+// `given`: "name=value", each at most once. kUsage for an unknown or repeated option, and for a value of the wrong
+// type.
 Result<ToolOptions> ReadToolOptions(const Tool& tool, const std::vector<std::string>& given);
 
-// The same, and whether there is a command. kUsage: nothing is queued then.
+// Also checks that there is a command, for a tool that needs one. kUsage: the request is not queued.
 Status CheckToolRequest(const Tool& tool, const std::vector<std::string>& argv,
                         const std::vector<std::string>& options);
 

@@ -1,7 +1,7 @@
-// Under which conditions a device was measured on: takes in what a sampler saw while a run went on, and says, with
-// numbers, why what was measured may not be believed. Nothing to say is good.
+// The conditions under which a run was measured on a device: takes in what a sampler saw during the run, and tells,
+// with numbers, why the results may not be believed. Without reasons all is good.
 //
-// A value that grows with nothing: sums, extremes and the first few of what is named. One thread.
+// Its size does not grow with the run: it keeps sums, extremes and the first few names. A value; one thread.
 #pragma once
 
 #include <cstdint>
@@ -25,42 +25,42 @@ struct Condition {
 
 class Conditions {
  public:
-  // A sampler that was held up says nothing of the time in between.
+  // A sample stands for at most so long: a sampler that was held up tells nothing of the time in between.
   static constexpr int64_t kLongestStandNs = 2 * kNanosPerSecond;
 
-  // `locked_mhz`: the SM clock that is held; absent: none is. A sample stands for so long at most.
+  // `locked_mhz`: the SM clock that is held; absent: none is.
   Conditions(std::string device_id, std::optional<uint32_t> locked_mhz, int64_t longest_stand_ns = kLongestStandNs)
       : device_id_(std::move(device_id)), locked_mhz_(locked_mhz), longest_stand_ns_(longest_stand_ns) {}
 
   void Add(const NvidiaSample& sample);
-  // No more come: the last one stands until then.
+  // No more samples come: the last one stands until then.
   void End(int64_t mono_ns);
 
-  // A process on the device that is none of the run's: how people know it, "pid 4711 (python3, user eve)". What was
-  // said last of one counts.
+  // A process on the device that is not of the run: `known_as` is "pid 4711 (python3, user eve)". The last call for a
+  // pid counts.
   void AddForeign(uint32_t pid, const std::string& known_as);
-  // Uncorrected errors, as the device counts them. Counters of different memories may come to be told one by one.
+  // The device's count of uncorrected errors. Counters of different memories may come one by one.
   enum class Memory { kDevice, kRepairable, kSram };
   void AddMemoryErrors(std::optional<uint64_t> count, Memory memory = Memory::kDevice);
   void AddXid(uint64_t number);
-  // Of a Neuron device, as it counts them.
+  // A Neuron device's count of executions with errors.
   void AddExecutionErrors(std::optional<int64_t> count);
 
-  // What the run is to be blamed for, in a fixed order.
+  // The reasons not to believe the run, in a fixed order.
   std::vector<Condition> Reasons() const;
 
   int64_t samples() const { return samples_; }
-  // How much of the time a sample stands for.
+  // The time that the samples stand for.
   int64_t watched_ns() const { return watched_ns_; }
   std::optional<uint32_t> locked_mhz() const { return locked_mhz_; }
-  // Of the time in which the device was at work; absent: it was not.
+  // While the device was at work; absent: it was not.
   std::optional<uint32_t> least_sm_mhz() const { return least_sm_mhz_; }
   std::optional<uint32_t> most_sm_mhz() const { return most_sm_mhz_; }
   std::optional<uint32_t> hottest_c() const { return hottest_c_; }
   std::optional<uint32_t> most_power_mw() const { return most_power_mw_; }
 
  private:
-  // A counter of the device's that goes on through runs.
+  // The growth of a counter of the device, which goes on through runs.
   class Growth {
    public:
     void Add(uint64_t count);
@@ -84,10 +84,10 @@ class Conditions {
   int64_t samples_ = 0;
   int64_t watched_ns_ = 0;
   int64_t busy_ns_ = 0;
-  int64_t below_ns_ = 0;  // the lock, while at work
+  int64_t below_ns_ = 0;  // below the lock, while at work
   int64_t above_ns_ = 0;
-  uint64_t reasons_below_ = 0;              // those that stood then
-  std::map<uint64_t, int64_t> reasons_ns_;  // of each bit that throttles
+  uint64_t reasons_below_ = 0;              // those that were set then
+  std::map<uint64_t, int64_t> reasons_ns_;  // for each bit that throttles
   std::optional<uint32_t> least_sm_mhz_;
   std::optional<uint32_t> most_sm_mhz_;
   std::optional<uint32_t> hottest_c_;

@@ -1,6 +1,5 @@
-// What the devices tell, for whoever scrapes: they are asked when somebody looks, and never else. Events are counted.
-//
-// Made of families at the start; Follow once there are devices to follow. Io loop, but for LookNow.
+// The devices' counters: for Prometheus (DeviceMetrics) and for traces (ForEachCounter). DeviceMetrics asks the devices
+// only when somebody scrapes, and counts their events.
 #pragma once
 
 #include <array>
@@ -21,25 +20,24 @@
 
 namespace kprof {
 
-// What is kept, as counters of a trace, of what a device tells while it is watched. Pure functions.
-
-// Of an NVIDIA device, by their numbers. A unit in a name is the counter's; `clock_reasons` is a sum of bits
-// (docs/devices.md).
+// The counters that a trace keeps of an NVIDIA device; a counter's number is its place in here. A unit in a name is the
+// counter's; `clock_reasons` is a sum of bits (docs/devices.md). Pure functions.
 inline constexpr std::array<std::string_view, 9> kSampleCounters = {
     "sm_clock_mhz",     "memory_clock_mhz",    "clock_reasons",     "power_w",       "temperature_c",
     "gpu_busy_percent", "memory_busy_percent", "memory_used_bytes", "sample_took_ns"};
 
 using TakeCounter = std::function<void(size_t counter, double value)>;
 
-// Each value that it has.
+// Calls `take` for each value that it has.
 void ForEachCounter(const NvidiaSample& sample, const TakeCounter& take);
 void ForEachCounter(const NvidiaState& state, const TakeCounter& take);
 
-// Of a Neuron device: those of the device, then for each of its cores, in their order, how busy it is.
+// The counters of a Neuron device: those of the device, then each core's utilization, in the cores' order.
 std::vector<std::string> NeuronCounters(const NeuronDevice& device);
-// REQUIRES: by the numbers of a device with as many cores; of more, those are left out.
+// The counters' numbers are those of a device with `cores` cores; further cores are left out.
 void ForEachCounter(const NeuronDevice& device, size_t cores, const TakeCounter& take);
 
+// Made of families at the start; call Follow once there are devices. Io loop, except LookNow.
 class DeviceMetrics {
  public:
   explicit DeviceMetrics(Metrics& metrics);
@@ -55,8 +53,8 @@ class DeviceMetrics {
   };
   void Follow(const Followed& followed);
 
-  // Asks the devices, and waits for that: not on the loop. One that takes longer than `limit_ns` has what it told
-  // before.
+  // Asks the devices and waits for the answers: not on the loop. A device that takes longer than `limit_ns` keeps its
+  // earlier values.
   void LookNow(int64_t limit_ns);
 
  private:

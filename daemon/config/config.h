@@ -1,5 +1,5 @@
-// What the daemon is told: a TOML file, then the flags that override it. Checked once, here; behind it everything is
-// typed and in range. The file's settings are described in docs/configuration.md.
+// The settings of the daemon: a TOML file, then the flags that override it. They are checked once, here; afterwards
+// everything is typed and in range. The file's settings are described in docs/configuration.md.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@
 
 namespace kprof {
 
-// What queries may have for themselves, as the configuration says it.
+// The configured limits of queries.
 struct QueryPolicy {
   int64_t trace_cache_bytes = int64_t{256} << 20;  // decoded columns of traces, kept for the next question
   bool operator==(const QueryPolicy&) const = default;
 };
 
-// How traces are imported, as the configuration says it.
+// The configured limits of imports.
 struct ImportPolicy {
   int64_t at_once = 2;
   int64_t memory_bytes = int64_t{1} << 30;   // of the process that reads
@@ -69,10 +69,10 @@ struct Config {
   QueryPolicy query;
   AuditPolicy audit;
   DevicePolicy devices;
-  std::vector<Device> accelerators;  // that it names
+  std::vector<Device> accelerators;  // those that the file names
 };
 
-// What stands on the command line; empty: not given.
+// The flags of the command line; empty: not given.
 struct ConfigFlags {
   bool user = false;
   std::string file;
@@ -83,14 +83,15 @@ struct ConfigFlags {
 };
 
 struct LoadedConfig {
-  Config config;                     // of what is complained about, something that makes sense or nothing
+  Config config;                     // where a setting is wrong: a value that makes sense, or none
   std::vector<Status> complaints;    // all, those of the file first, "kprofd.toml:12: ..."; empty: the config is good
-  bool knows_remote_clients = true;  // none of them is about config.listen
+  bool knows_remote_clients = true;  // no complaint is about config.listen
   bool ok() const { return complaints.empty(); }
 };
 
-// The file if one was named, the flags, the defaults: of the environment in user mode (XDG_STATE_HOME, XDG_RUNTIME_DIR,
-// HOME), fixed places else (kSystemStateFolder, kSystemSocketPath).
+// Takes the flags, then the file if one is named, then the defaults. In user mode the defaults come from the
+// environment (XDG_STATE_HOME, XDG_RUNTIME_DIR, HOME), in system mode they are fixed (kSystemStateFolder,
+// kSystemSocketPath).
 LoadedConfig LoadConfig(const ConfigFlags& flags);
 
 constexpr const char* kSystemConfigFile = "/etc/kprofd/kprofd.toml";
@@ -98,14 +99,14 @@ constexpr const char* kSystemStateFolder = "/var/lib/kprofd";
 constexpr const char* kSystemSocketPath = "/run/kprofd/kprofd.sock";
 constexpr const char* kSystemHelperSocketPath = "/run/kprofd-helper/helper.sock";
 
-// What --check-config looks at when it is not said: the file of this node's service where there is one, else what
-// kprofd --user would take.
+// The flags that --check-config checks: those that are given; without a file or --user the file of this node's service,
+// or, where there is none, what kprofd --user would take.
 ConfigFlags FlagsForCheck(ConfigFlags flags, const std::string& service_file = kSystemConfigFile);
 
-// The settings that a daemon takes over while it serves and that differ between the two: "[limits], log_level".
+// The settings that differ and that a daemon takes over while it serves: "[limits], log_level".
 std::string SettingsTakenOver(const Config& now, const Config& wanted);
 
-// The settings that a daemon takes only when it starts and that differ between the two: "socket, [queue]".
+// The settings that differ and that a daemon takes only when it starts: "socket, [queue]".
 std::string SettingsForNextStart(const Config& now, const Config& wanted);
 
 }  // namespace kprof

@@ -1,5 +1,5 @@
-// What the configuration file says of devices: how they are found, [devices], and of an accelerator, a [[device]]. Two
-// of these that stand for the same hardware are a complaint: they would be leased to two at a time.
+// Reads what the configuration file says of devices: [devices], how they are found, and a [[device]] for each
+// accelerator. Two of these that stand for the same hardware are a complaint: they would be leased to two at a time.
 #pragma once
 
 #include <string>
@@ -10,13 +10,12 @@
 
 namespace kprof {
 
-// What the configuration says of devices beside which there are ([[device]]): how they are found, and what is known of
-// them. A value.
+// The configured way to find devices, and to learn about them. A value.
 struct DevicePolicy {
   bool finds = true;         // looks for devices by itself
   std::string nvml_library;  // empty: the usual one
   std::string dcgm_library;  // empty: the usual ones
-  std::string tool_path;     // of folders, with a colon between them, where vendors' tools are looked for before PATH
+  std::string tool_path;     // folders, with a colon between them: vendors' tools are looked for there, then in PATH
   std::string neuron_tools;  // the folder of neuron-ls and neuron-monitor; empty: the usual places
   std::string neuron_sysfs;  // the Neuron driver's tree; empty: the usual one
   std::string peaks_file;    // over the table that comes with kprofd; empty: none
@@ -25,10 +24,11 @@ struct DevicePolicy {
 
 void ReadDevices(const toml::table& table, ConfigErrors& complaints, DevicePolicy& devices);
 
-// What the environment names and the file does not: docs/configuration.md has the list.
+// Takes from the environment what the file leaves empty: docs/configuration.md has the list.
 void TakeDeviceVariables(DevicePolicy& devices);
 
-// Adds it to those that the tables before it gave, whose number of its kind is its own where it has no uuid.
+// Adds the device of this table to those of the tables before it. A device without a uuid has as its number its place
+// among those of its kind.
 void ReadDevice(const toml::table& table, ConfigErrors& complaints, std::vector<Device>& accelerators);
 
 }  // namespace kprof

@@ -1,4 +1,5 @@
-// What is known of a device at a moment, beside what it is leased as (device_book.h). A value.
+// The facts of a device at a moment: its health, and what its driver and its tools tell. device_book.h has what it is
+// leased as. A value.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace kprof {
 
-// Whether a device can be asked, and measured on.
+// Tells whether a device can be asked, and measured on.
 enum class DeviceHealth {
   kOk,
   kStarting,      // it is being asked who it is

@@ -1,5 +1,6 @@
-// The devices of this node as they are found, and what is known of each: writes them into the book (device_book.h), and
-// is asked by their ids. What the configuration names is there from the start; what a driver tells comes when it does.
+// The devices of this node as they are found, and the facts of each. Writes them into the book (device_book.h), and is
+// asked by their ids. Devices of the configuration are there from the start; those that a driver tells come when it
+// does.
 //
 // Io loop only. Never blocks. `loop` and `book` must outlive it.
 #pragma once
@@ -20,14 +21,14 @@
 
 namespace kprof {
 
-// Something that befell a device.
+// An event of a device.
 struct DeviceEvent {
   enum class Kind { kFound, kHealth, kXid, kClock, kMemoryError, kProcesses, kExecutionErrors };
   Kind kind = Kind::kHealth;
   std::string device_id;
   int64_t unix_ns = 0;
   std::string text;    // for people
-  uint64_t value = 0;  // kXid: its number; of a Neuron device, how many there are now of what is told
+  uint64_t value = 0;  // kXid: its number; of a Neuron device: the count now
 };
 
 // A stable word: "xid".
@@ -40,42 +41,42 @@ class NodeDevices {
     bool looks_for_nvidia = true;
     NeuronLink::Settings neuron;
     bool looks_for_neuron = true;
-    // By the configuration. Where it names devices of a kind, those alone are leased.
+    // The devices of the configuration. If it names devices of a kind, those alone of that kind are leased.
     std::vector<Device> configured;
   };
 
   NodeDevices(IoLoop& loop, Settings settings, DeviceBook& book);
 
-  // `settled`: all that is there has said who it is, or why not. Once.
+  // `settled`: each device has said who it is, or why not. Once.
   void Begin(std::function<void()> settled);
   // Looks now whether there are more.
   void LookAgain();
 
-  // kNotFound: there is none of this id. One that only the configuration knows has nothing to tell.
+  // Fails with kNotFound when no device has this id. One that only the configuration knows has nothing to tell.
   Result<DeviceFacts> FactsOf(const std::string& id) const;
 
-  // Asks all devices anew, and calls `done` when they have answered, or `limit_ns` has passed. Who asks while others
-  // wait is answered with them.
+  // Asks all devices anew, and calls `done` when they have answered, or `limit_ns` has passed. A caller who asks while
+  // others wait is answered with them.
   void Refresh(int64_t limit_ns, std::function<void()> done);
 
-  // Whether a driver still wakes one of its devices, or hangs.
+  // True while NVIDIA's driver wakes a device, or hangs.
   bool IsWaking() const;
 
-  // Of an NVIDIA device that has said who it is.
+  // The id of the NVIDIA device with this uuid, once it has said who it is.
   std::optional<std::string> IdOfUuid(const std::string& uuid) const;
 
-  // Told of each event while what is returned lives, which this must outlive; also from inside of other calls.
+  // `listener` is told of each event while the returned handle lives, also from inside of other calls. This must
+  // outlive the handle.
   using Listener = std::function<void(const DeviceEvent&)>;
   std::shared_ptr<void> Listen(Listener listener);
-  // The same for what a device tells while it is watched: `neuron` of a Neuron device, the others of an NVIDIA one.
+  // The same for the news of a device while it is watched: `neuron` of a Neuron device, the others of an NVIDIA one.
   struct Telemetry {
     std::function<void(const std::vector<NvidiaSample>&)> samples;
     std::function<void(const NvidiaState&)> state;
     std::function<void(const NeuronDevice&)> neuron;
   };
   std::shared_ptr<void> Watch(const std::string& id, Telemetry telemetry);
-  // Has what was seen so far told to those who watch; then, or when it is clear that nothing comes, calls `told`, from
-  // the loop.
+  // Tells the watchers the news so far; then, or when it is clear that nothing comes, calls `told`, from the loop.
   void TellNow(const std::string& id, std::function<void()> told);
 
  private:
@@ -107,7 +108,7 @@ class NodeDevices {
   NeuronDevices neuron_;
   std::map<std::string, uint32_t> numbers_;    // of NVIDIA devices, by id
   std::map<std::string, int> neuron_indexes_;  // by id
-  std::map<std::string, DeviceHealth> told_;   // what was told last
+  std::map<std::string, DeviceHealth> told_;   // the health told last
   std::vector<std::weak_ptr<Listener>> listeners_;
   std::vector<std::weak_ptr<Watcher>> watchers_;
   std::shared_ptr<Refreshing> refreshing_;  // shared with the questions that it waits for

@@ -1,5 +1,5 @@
-// What on this node keeps kprofd from measuring well, each with its remedy. Reads /proc and /sys (another root for
-// tests); changes nothing. Blocking, a few ms: from a worker.
+// The obstacles on this node that keep kprofd from measuring well, each with its remedy. Reads /proc and /sys (another
+// root for tests); changes nothing. Blocks for a few ms: call it from a worker.
 #pragma once
 
 #include <string>

@@ -1,9 +1,11 @@
-// Waits until nobody else is on some devices (quiet_wait.h), which are asked again and again meanwhile. A device
-// that nobody can be asked about, as one that only the configuration knows, counts as quiet; one that could be asked
-// and does not tell does not. Keeps nobody from coming afterwards: that is for a lease among
-// those who use kprofd, and for nobody among the rest.
+// Waits until nobody else is on some devices, and finds who is. The devices are asked again and again meanwhile. A
+// device that nobody can be asked about, as one that only the configuration knows, counts as quiet; one that could be
+// asked and does not tell does not. Does not keep anybody from coming afterwards: among users of kprofd a lease does
+// that, among the rest nobody does.
 //
-// Io loop only. Never blocks. What it is given must outlive it. Destroyed, it waits no longer, and nobody is called.
+// Others are processes on a device beside those that it is for, as its driver and /proc tell at a moment. A display
+// server, and the server of MPS, are on a device for as long as it is in use for that. They are residents, and count
+// only when the device is at work though nobody else is on it. The clients of MPS are processes of their own and count.
 #pragma once
 
 #include <sys/types.h>
@@ -23,14 +25,7 @@
 
 namespace kprof {
 
-// Who is on a device beside those whom it is for: what its driver and /proc tell at a moment. Whoever wants it to be
-// quiet waits for that with quiet_wait.h.
-//
-// A display server, and the server of MPS, are on a device for as long as it is in use for that: they are residents,
-// and count only when the device is at work though nobody else is on it. The clients of MPS are processes of their own
-// and count. Pure but for /proc, which is memory; any thread.
-
-// Of a device of any kind.
+// A process on a device of any kind. ProcessesOf and FindForeign: pure but for /proc, which is memory; any thread.
 struct DeviceProcess {
   pid_t pid = 0;
   bool graphics = false;                 // and does not compute
@@ -50,25 +45,27 @@ struct ForeignProcess {
 struct ForeignProcesses {
   std::vector<ForeignProcess> users;
   std::vector<ForeignProcess> residents;
-  // It is at work, and it is not known for whom.
+  // The device is at work, and it is not known for whom.
   bool is_busy = false;
   bool operator==(const ForeignProcesses&) const = default;
 };
 
-// `is_own`: whom it is for. The driver's pids are those of the machine: in a container with pids of its own all are
-// foreign.
+// `is_own`: the processes that the device is for. The driver's pids are those of the machine: in a container with pids
+// of its own all are foreign.
 ForeignProcesses FindForeign(const DeviceFacts& facts, const std::function<bool(pid_t)>& is_own,
                              const std::string& proc_root = "/proc");
 
-// Who keeps the device from being quiet: "pid 4711 (python3, user eve), pid 4712 (python3, user eve) and 3 more".
-// Empty: it is quiet.
+// The processes that keep the device from being quiet: "pid 4711 (python3, user eve), pid 4712 (python3, user eve) and
+// 3 more". Empty: it is quiet.
 std::string WhoIsThere(const ForeignProcesses& foreign, UserNames& users);
 
+// Io loop only. Never blocks. Everything that it is given must outlive it. Its destructor ends the wait, and nobody is
+// called.
 class QuietWait {
  public:
   struct Wish {
     std::vector<std::string> device_ids;
-    std::function<bool(pid_t)> is_own = [](pid_t) { return false; };  // whom the devices are for
+    std::function<bool(pid_t)> is_own = [](pid_t) { return false; };  // processes that the devices are for
     int64_t limit_ns = 0;                                             // 0: they are looked at once
     int64_t period_ns = kNanosPerSecond;
   };
@@ -80,8 +77,8 @@ class QuietWait {
   QuietWait(const QuietWait&) = delete;
   QuietWait& operator=(const QuietWait&) = delete;
 
-  // For people, at the last look: "pid 4711 (python3, user eve) on device 0". Empty: it was quiet, or none was made
-  // yet.
+  // The others at the last look, for people: "pid 4711 (python3, user eve) on device 0". Empty: it was quiet, or no
+  // look was made yet.
   const std::string& who() const { return who_; }
 
  private:

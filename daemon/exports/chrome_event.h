@@ -1,4 +1,4 @@
-// One event of a Chrome trace as text.
+// The events of a Chrome trace as text: which counters stand in one event, and where the arguments of an event stand.
 //
 // One thread.
 #pragma once
@@ -18,25 +18,23 @@
 
 namespace kprof {
 
-// Which samples of counters stand in one event: those of the series of a counter at a time. Some readers of Chrome
-// traces take a counter's first event for all of its series.
-//
-// One thread.
+// Chooses the samples of counters that stand in one event: those of all series of a counter at one time. Some readers
+// of Chrome traces take a counter's first event for all of its series.
 class CounterEvents {
  public:
-  // By the numbers of the tracks.
+  // `places`: by the numbers of the tracks.
   explicit CounterEvents(std::span<const TrackPlace> places);
 
-  // The rows of each event, of a segment of counters: counter by counter, each by time; samples of one series at one
-  // time each in an event of its own, in their order, and so are those that their source wrote as texts: beside numbers
-  // they would be none. Together all rows, each once.
+  // The rows of each event, for a segment of counters: counter by counter, each by time. Samples of one series at one
+  // time are each in an event of its own, in their order. So are samples that their source wrote as texts: beside
+  // numbers they would not be read as samples. Each row is in one event.
   std::vector<std::vector<size_t>> Of(SegmentRows& rows) const;
 
  private:
   std::vector<uint32_t> counters_;  // of each track
 };
 
-// The strings of a part as JSON: as quoted strings, as values, as their bytes.
+// The strings of a part: as quoted strings of JSON, as values of JSON, and as they are.
 struct ChromeTexts {
   explicit ChromeTexts(PartReader& part);
   void Trim();
@@ -47,19 +45,20 @@ struct ChromeTexts {
   EnvironmentArgs left_out;
 };
 
-// What of the arguments of a shape stands where. Two events (a begin and an end) hold what does not fit into one: keys
-// that come twice, arguments behind what stood beside them.
+// The places of the arguments of a shape in an event. Some shapes do not fit into one event, but into two (a begin and
+// an end): those with keys that come twice, or with arguments behind members that stood beside the arguments.
 struct ChromeShape {
   size_t in_first = 0;         // so many slots fit into one event
   bool needs_two = false;      // a slice of it reads back as itself from a begin and an end alone
   bool is_correlated = false;  // has the event's correlation as an import reads it: among its arguments, by that name
-  // It says that to no import, which is told: what stands behind its arguments then.
+  // A correlation is added to the arguments for other readers, and the text of `said_correlation` behind them tells an
+  // import about it.
   bool adds_correlation = false;
   std::string said_correlation;
   std::vector<bool> may_be_left_out;  // by slot
-  std::vector<bool> is_disguised;     // by slot: its key is that of a part of an event
-  std::vector<bool> is_thread;        // by slot: it is one for what is on a thread only
-  // By slot: where it is of an event with an id, it is that id or of it (id2, what goes with it, id with a scope).
+  std::vector<bool> is_disguised;     // by slot: its key is one of an event's own members
+  std::vector<bool> is_thread;        // by slot: that is so for events on a thread only
+  // By slot: in an event with an id, it is a part of that id (id2, the members that go with it, id with a scope).
   std::vector<bool> is_of_id;
 
   bool HasId(size_t from, size_t to) const {
@@ -70,19 +69,19 @@ struct ChromeShape {
 Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts);
 
 struct ChromeArgsOf {
-  bool without_id = false;  // what is of an id is left out
+  bool without_id = false;  // parts of an id are left out
   bool on_thread = true;
 };
 
-// Appends ,"key":value for what stands beside, and ,"args":{...} for what does not, of slots `from` to `to`; and a
-// correlation that no slot has, unless it is kNoValue.
+// Appends the slots `from` to `to`: ,"key":value for members beside the arguments, and ,"args":{...} for arguments.
+// Also appends a correlation that no slot has, unless it is kNoValue.
 Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, const ChromeShape& shape, size_t from,
                   size_t to, int64_t correlation, ChromeTexts& texts, const ChromeArgsOf& of = {});
 
-// As JSON.
+// Appends a value as JSON.
 Status AppendValue(std::string& out, const SegmentRows::Arg& arg, ChromeTexts& texts);
 
-// The arguments alone, or what stood beside them, as an object; nothing where there is none.
+// Appends the arguments alone, or (`of_event`) the members beside them, as an object; nothing if there are none.
 Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, bool of_event, ChromeTexts& texts);
 
 }  // namespace kprof

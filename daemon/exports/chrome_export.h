@@ -1,5 +1,5 @@
-// Writes trace parts as a Chrome trace (JSON, the object form). Of one part it is a text that reads back as the same
-// rows and the same facts: docs/exports.md says what is kept, and how several parts go into one file.
+// Writes trace parts as a Chrome trace (JSON, the object form). A single part becomes a text that reads back as the
+// same rows and the same facts. docs/exports.md says what is kept, and how several parts go into one file.
 //
 // Blocks; one thread. Memory: the columns of a segment, and some MiB.
 #pragma once

@@ -1,7 +1,7 @@
-// What a Chrome trace has no events for: what its tracks are. Which events are of a track, and what that is, as a list
-// beside them, for who reads it back (chrome_facts.h; docs/exports.md).
+// The members beside the events of an exported Chrome trace: its clock (ChromeClock), its rank (DistributedInfoOf), and
+// the list of its tracks (TrackListing).
 //
-// One thread. Memory: a few words for each track on which something begins and ends by an id.
+// One thread.
 #pragma once
 
 #include <cstddef>
@@ -23,59 +23,54 @@
 
 namespace kprof {
 
-// Which time stands for a part's time 0 in a Chrome trace, so that a reader who puts its times and its base together
-// comes to the same points in time, and an import to the same base.
-//
-// Pure; any thread.
+// The time that stands for each part's time 0 in a Chrome trace. Times and base of the file together name the same
+// points in time as in the part, and an import finds the same base.
 struct ChromeClock {
-  // What is added to the times of each part.
+  // For each part: added to its times.
   std::vector<int64_t> zero_ns;
-  // The point in time at which the file's times are 0, where it is to be said. Where an imported part has said it
-  // itself, that fact is written as it is.
+  // The point in time at which the file's times are 0, if it is to be written. If an imported part has the source's own
+  // fact for it, that is written as it is.
   std::optional<int64_t> base_unix_ns;
 };
 
+// Pure; any thread.
 ChromeClock ChromeClockOf(std::span<const ExportPart> parts);
 
-// What a trace says of the job that it is a rank of, `distributedInfo`, as an export says it: with the rank that the
-// run knows it as, which may be another one than its source said.
-//
-// Pure; any thread.
-
-// The source's JSON, byte by byte but for its member `rank`, where that is another number; one that has none gets it.
-// What is no object is one with the rank alone.
+// The member `distributedInfo`: the job, and the rank that the trace is in it. It is the source's JSON, byte by byte,
+// but with the rank that the run knows (`rank`), if any, which may be another one than the source's. JSON that is no
+// object becomes one with the rank alone. Pure; any thread.
 std::string DistributedInfoOf(std::string_view json, std::optional<int64_t> rank);
 
-// What tells tracks of one category apart on which something begins and ends by an id, as an import of their events
-// does: where that is more than a name, it stands beside the arguments.
-//
-// One thread.
-
-// Nothing where the event's place says it.
+// The id of an async track, as members beside the arguments say it. An import tells tracks of one category apart by it.
+// Nothing: the event's place says it.
 struct AsyncId {
   std::string scope;
   std::optional<std::string> id;   // of an id2
-  std::optional<std::string> pid;  // that goes with it; empty where it holds for all processes
+  std::optional<std::string> pid;  // goes with the id; empty: the id holds for all processes
 };
 
 Result<AsyncId> AsyncIdOf(std::span<const SegmentRows::Arg> args, ChromeTexts& texts);
 
+// A Chrome trace has no events that describe its tracks. So this is a list beside the events, for imports
+// (ReadExportedTracks; docs/exports.md): which events are on a track, and what the track is.
+//
+// Memory: a few words for each async track.
 class TrackListing {
  public:
-  // Beyond this, tracks are left to what their events say.
+  // Further tracks are not listed: their events say what they can.
   static constexpr size_t kMostBytes = 16 << 20;
 
-  // Both must outlive it; a place for each track.
+  // Both must outlive it. `places` has one for each track.
   TrackListing(std::span<const TrackRow> tracks, const std::vector<TrackPlace>& places);
 
-  // Whether an event of an async track, which is known by its events' category, is the first after one of another.
+  // True if an event of an async track has another category than the one before it: a track may need an entry for each.
   bool IsNewAsync(uint32_t track, std::string_view category) const {
     return track >= last_category_.size() || last_category_[track] != category;
   }
-  // Of such an event.
+  // Adds such an event.
   void AddAsync(uint32_t track, std::string_view category, AsyncId id);
 
-  // A list; nothing where there is none to list. All threads, and what else is more than its events say.
+  // A list of all threads, and of other tracks that are more than their events say; empty: there are none.
   std::string Json() const;
 
  private:

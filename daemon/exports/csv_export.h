@@ -1,8 +1,9 @@
 // Writes the slices of trace parts as lines of RFC 4180, with a line of names above them:
 //
-//   rank, track, process, kind, device, stream, ts_ns, dur_ns, name, category, depth, correlation, args
+//   rank, track, process, kind, device, stream, ts_ns, dur_ns, name, category, depth, correlation, args, beside
 //
-// Times count from the base of their part. What is not known is empty; `args` is JSON, empty where there are none.
+// Times count from the base of their part. An unknown value is empty. `args` and `beside` (the members beside the
+// arguments) are JSON, empty if there are none.
 //
 // Blocks; one thread. Memory as chrome_export.h.
 #pragma once

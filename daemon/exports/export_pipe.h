@@ -1,5 +1,5 @@
-// An export that is pulled: it writes on a thread of its own, and waits while what it has written is not taken. For who
-// sends it on piece by piece (a stream of gRPC), where exports push.
+// An export that is pulled: it writes on a thread of its own, and waits until its bytes are taken. Exports push; this
+// is for callers that send the bytes on piece by piece (a stream of gRPC).
 //
 // Take from one thread at a time.
 #pragma once
@@ -22,18 +22,17 @@ namespace kprof {
 
 class ExportPipe {
  public:
-  // Opens parts and exports them; on the pipe's thread. What it uses must outlive this.
+  // Opens parts and exports them; called on the pipe's thread. Everything that it uses must outlive this.
   using Run = std::function<Status(const ExportSink& sink, const ExportWatch& watch)>;
   explicit ExportPipe(Run run);
-  // Ends it, where it is not over.
+  // Ends the export if it is not over.
   ~ExportPipe();
   ExportPipe(const ExportPipe&) = delete;
   ExportPipe& operator=(const ExportPipe&) = delete;
 
-  // The next bytes, at most as many; none when that was all. Waits for them. Fails as the export does, and with
-  // kCancelled.
+  // Waits for the next bytes, at most `most_bytes`; none: that was all. Fails as the export does, and with kCancelled.
   Result<std::string> Take(size_t most_bytes, const std::stop_token& stop);
-  // How many rows are written; those of the bytes that are on their way are not counted yet. Any thread.
+  // The number of rows written; those of bytes that are on their way are not counted yet. Any thread.
   int64_t rows() const { return rows_.load(std::memory_order_relaxed); }
 
  private:
@@ -42,7 +41,7 @@ class ExportPipe {
   Mutex mu_;
   std::condition_variable_any changed_;
   std::string waiting_ KPROF_GUARDED_BY(mu_);
-  size_t taken_ KPROF_GUARDED_BY(mu_) = 0;  // of what waits
+  size_t taken_ KPROF_GUARDED_BY(mu_) = 0;  // of waiting_
   std::optional<Status> ended_ KPROF_GUARDED_BY(mu_);
   std::atomic<int64_t> rows_ = 0;
   std::jthread thread_;  // the last one: it uses the others

@@ -1,13 +1,13 @@
-// Which flow points touch each slice, for an export that writes slices as it reads them: group of segments by group, in
-// the order of time; a group is segments that overlap in time, mostly one. The rule is that of
-// flow_rules.h and flow_rules.h, as SQL's `flow` has it.
+// Finds the flow points that touch each slice, for an export that writes slices as it reads them: group by group, in
+// the order of time. A group is segments that overlap in time, mostly one. The rule is that of flow_rules.h, as for
+// SQL's `flow`.
 //
-// A point may touch a slice that was written long before. So these are looked for first, in a pass of their own over
-// times and tracks, and handed out with the slice.
+// A point may touch a slice of an earlier group. Such points are looked for first, in a pass of their own over times
+// and tracks, and handed out with the slice.
 //
-// One thread. Memory: the points in the time of one group, the slices that are open, and at most kMostEarly points; of
-// more, those that touch slices of earlier groups touch none, and so do points within a group of more than
-// kMostGroupRows.
+// One thread. Memory: the points in the time of one group, the slices that are open, and at most kMostEarly points.
+// Further points that touch slices of earlier groups count as touching none, and so do points in a group with more than
+// kMostGroupRows rows.
 #pragma once
 
 #include <cstddef>
@@ -35,14 +35,14 @@ class FlowBinding {
   size_t groups() const { return groups_.size(); }
   std::span<const Segment> group(size_t number) const { return groups_[number]; }
 
-  // Once, first.
+  // Call once, first.
   Status FindEarly();
 
   struct OfGroup {
     std::vector<FlowPoint> bound;    // by the rows of their slices, all of which are in the group
-    std::vector<FlowPoint> unbound;  // that touch no slice, or one of before that has no room for them
+    std::vector<FlowPoint> unbound;  // touch no slice, or are beyond kMostEarly
   };
-  // One group behind the other; after the last one once more, for what is left.
+  // The points of the next group. Call once more after the last group, for the points that are left.
   Result<OfGroup> Next();
 
  private:

@@ -1,4 +1,5 @@
-// The strings of a part as an export writes them, each made once as long as there is room.
+// The strings of a part as an export writes them, each made once as long as there is room (PartTexts), and the
+// arguments that no export has (EnvironmentArgs).
 //
 // One thread.
 #pragma once
@@ -35,7 +36,7 @@ class PartTexts {
     if (is_low) low_[static_cast<size_t>(id)] = &made;
     return std::string_view(made);
   }
-  // Between rows.
+  // Call between rows: makes room.
   void Trim() {
     if (size_bytes_ < kMostBytes) return;
     texts_.clear();
@@ -46,7 +47,7 @@ class PartTexts {
  private:
   static constexpr size_t kMostBytes = 16 << 20;
   static constexpr size_t kEntryBytes = 80;
-  static constexpr int64_t kLowIds = 1 << 15;  // what a source says first it mostly says often
+  static constexpr int64_t kLowIds = 1 << 15;  // the first strings of a source mostly come often
 
   PartReader& part_;
   const Make make_;
@@ -55,24 +56,22 @@ class PartTexts {
   size_t size_bytes_ = 0;
 };
 
-// Which arguments of events no export has: those of an environment (environment_text.h), also the variables that an
-// import keeps.
-//
-// One thread.
+// Tells which arguments of events no export has: those of an environment (environment_text.h), also the variables that
+// an import keeps.
 class EnvironmentArgs {
  public:
   // The part must outlive it.
   explicit EnvironmentArgs(PartReader& part);
 
-  // False: no argument with that key is left out, whatever it is.
+  // False: no argument with that key is left out, whatever its value.
   Result<bool> MayBe(uint32_t key);
   Result<bool> Is(const SegmentRows::Arg& arg);
-  // Between rows.
+  // Call between rows: makes room.
   void Trim();
 
  private:
-  PartTexts keys_;      // a letter for what goes of those called so
-  PartTexts settings_;  // empty where a text has none
+  PartTexts keys_;      // for each key, a letter for the values that are left out
+  PartTexts settings_;  // for each text, empty: it has no settings
 };
 
 }  // namespace kprof

@@ -1,5 +1,5 @@
-// Writes trace parts as a Perfetto trace (protocol buffers, perfetto.protos.Trace). docs/exports.md says what of a part
-// is in it.
+// Writes trace parts as a Perfetto trace (protocol buffers, perfetto.protos.Trace). docs/exports.md says what it has of
+// a part.
 //
 // Messages and fields that are written, by their numbers in protos/perfetto/trace:
 //   Trace             packet 1
@@ -14,7 +14,7 @@
 //   DebugAnnotation   name_iid 1, bool_value 2, uint_value 3, int_value 4, double_value 5, string_value 6,
 //                     legacy_json_value 9, name 10
 //
-// Blocks; one thread. Memory as chrome_export.h, and what slices are open.
+// Blocks; one thread. Memory as chrome_export.h, and the open slices.
 #pragma once
 
 #include <cstddef>
@@ -30,17 +30,15 @@
 
 namespace kprof {
 
-// Lays the slices of one track on lanes, on each of which every slice lies within another or beside it: what readers of
-// begins and ends by their order require. What crosses the end of another goes to the next lane.
-//
-// One thread.
+// Lays the slices of one track on lanes. On a lane every slice lies within another or beside it, as readers require
+// that pair begins and ends by their order. A slice that crosses the end of another goes to the next lane.
 class SliceLanes {
  public:
   static constexpr size_t kMostLanes = 256;
 
-  // The lane of a slice that is told of in the order of begins, of those that begin together the longest first; what
-  // comes out of that order gets a lane where it is in it. `ended(lane, end_ns)` is called for those of its lane that
-  // end before it, the inner ones first. Nothing where there are too many lanes.
+  // The lane of a slice. Slices come in the order of their begins, and of one begin the longest first; a slice out of
+  // that order gets a lane on which it is in order. `ended(lane, end_ns)` is called for the slices of its lane that end
+  // before it begins, the inner ones first. Nothing: there are too many lanes.
   template <typename Ended>
   std::optional<size_t> Add(int64_t begin_ns, int64_t end_ns, const Ended& ended) {
     for (size_t i = 0; i <= lanes_.size() && i < kMostLanes; ++i) {
@@ -55,7 +53,7 @@ class SliceLanes {
     return std::nullopt;
   }
 
-  // All that are still open.
+  // Ends all slices that are still open.
   template <typename Ended>
   void Finish(const Ended& ended) {
     for (size_t i = 0; i < lanes_.size(); ++i) EndUntil(i, std::numeric_limits<int64_t>::max(), ended);

@@ -21,17 +21,15 @@
 
 namespace kprof {
 
-// Protocol buffers on the wire, appended to a text: what an export needs of them.
+// Appends fields of protocol buffers to a text, as far as an export needs them.
 // https://protobuf.dev/programming-guides/encoding
-//
-// Pure; any thread.
 class ProtoBytes {
  public:
   const std::string& bytes() const { return bytes_; }
   bool empty() const { return bytes_.empty(); }
   void Clear() { bytes_.clear(); }
 
-  // Of (u)int32, (u)int64, bool and enums; a negative int64 as its two's complement.
+  // For (u)int32, (u)int64, bool and enums; a negative int64 as its two's complement.
   void Varint(uint32_t field, uint64_t value) {
     AppendVarint(uint64_t{field} << 3 | kVarintType);
     AppendVarint(value);
@@ -42,7 +40,7 @@ class ProtoBytes {
     for (int shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>(value >> shift & 0xff);
   }
   void Double(uint32_t field, double value) { Fixed64(field, std::bit_cast<uint64_t>(value)); }
-  // REQUIRES of a string: UTF-8.
+  // REQUIRES: a string is UTF-8.
   void Bytes(uint32_t field, std::string_view value) {
     AppendVarint(uint64_t{field} << 3 | kBytesType);
     AppendVarint(value.size());
@@ -68,18 +66,19 @@ class ProtoBytes {
 
 enum class PerfettoEvent : uint8_t { kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4 };
 
+// The packets of one part, on a sequence of its own: strings are interned under their numbers in the part.
 class PerfettoPackets {
  public:
-  // A sequence for each part: the numbers of its strings are the interned ones. All are borrowed.
+  // All are borrowed.
   PerfettoPackets(PartReader& part, uint32_t sequence, ExportOutput& output);
 
-  // Forgets what was sent of strings; the first thing on a sequence, and again after many strings.
+  // Forgets the strings that were sent. Call it first on a sequence; it is done again after many strings.
   void ClearState();
   void AddDescriptor(const ProtoBytes& descriptor);
-  // Where the trace's clock was at a point in time.
+  // Says that the trace's clock was at `trace_ns` at the point in time `unix_ns`.
   void AddClocks(uint64_t trace_ns, uint64_t unix_ns);
 
-  // An event, part by part: Begin, what it has, Send.
+  // An event is made step by step: Begin, then its fields, then Send.
   void Begin(uint64_t time_ns, PerfettoEvent type, uint64_t track);
   Status SetName(int64_t name);
   Status SetCategory(int64_t category);
@@ -103,7 +102,7 @@ class PerfettoPackets {
   std::unordered_set<int64_t> names_;
   std::unordered_set<int64_t> categories_;
   std::unordered_set<int64_t> keys_;
-  // Of the event that is being made.
+  // These are of the event that is being made.
   uint64_t time_ns_ = 0;
   ProtoBytes event_;
   ProtoBytes interned_;

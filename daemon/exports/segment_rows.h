@@ -1,7 +1,6 @@
 // The rows of a segment one by one, with their arguments. Its columns are in memory as long as this lives.
 //
-// One thread. What a part says is measured here: numbers of tracks and shapes that are not there fail with
-// kStorageBroken.
+// One thread. Checks the part: numbers of tracks and shapes that are not there fail with kStorageBroken.
 #pragma once
 
 #include <array>
@@ -18,11 +17,11 @@ namespace kprof {
 
 class SegmentRows {
  public:
-  // The part must outlive it. `with_args`: whether Args will be asked for.
+  // The part must outlive it. `with_args`: Args will be called.
   static Result<SegmentRows> Read(PartReader& part, const Segment& segment, bool with_args = true);
 
   size_t size() const { return rows_; }
-  // kNoValue where the segment has no such column.
+  // kNoValue: the segment has no such column.
   int64_t Of(EventColumn column, size_t row) const {
     const DecodedColumn& values = columns_[IndexOf(column)];
     return values == nullptr ? kNoValue : (*values)[row];
@@ -35,9 +34,9 @@ class SegmentRows {
 
   struct Arg {
     ArgSlot slot;
-    int64_t value = kNoValue;  // of types with a column; a correlation's is the event's
+    int64_t value = kNoValue;  // for types with a column; a correlation's is the event's
   };
-  // In the order of their slots. Valid until the next call.
+  // The arguments in the order of their slots. Valid until the next call.
   std::span<const Arg> Args(size_t row);
 
  private:
@@ -52,7 +51,7 @@ class SegmentRows {
     std::vector<DecodedColumn> slots;
   };
   std::map<uint32_t, OfShape> shapes_;
-  std::vector<uint32_t> arg_rows_;  // of each row: which one of its shape it is
+  std::vector<uint32_t> arg_rows_;  // of each row: its number among the rows of its shape
   std::vector<Arg> args_;
 };
 

@@ -1,4 +1,5 @@
-// The formats in which traces leave, by name: adding one means a file of its own, and a line here.
+// The formats that traces are exported in, by name. A new format is a file of its own, and a line of the list in
+// trace_export.cc. Also the things that all formats share: parts, the sink, and the one who watches.
 //
 // Blocks; one thread.
 #pragma once
@@ -17,21 +18,18 @@
 
 namespace kprof {
 
-// A part of a trace that is exported, and which rank it is.
+// A part of a trace that is exported, with its rank.
 struct ExportPart {
   PartReader* reader = nullptr;  // borrowed
-  // As its run has it: of several sources that say nothing, their names or their order decide. Absent: as it says
-  // itself.
+  // The rank that its run knows: if several sources say none, their names or their order decide. Absent: the rank that
+  // the part says itself.
   std::optional<int64_t> known_rank = {};
 
   std::optional<int64_t> rank() const { return known_rank ? known_rank : reader->IntegerFact("rank"); }
 };
 
-// Where an export goes: its bytes in the order of the file, in pieces as they come.
-//
-// One thread.
-
-// A failure ends the export, with that failure.
+// Takes the bytes of an export in the order of the file, in pieces as they come. A failure ends the export, with that
+// failure.
 using ExportSink = std::function<Status(std::string_view bytes)>;
 
 struct ExportProgress {
@@ -39,23 +37,23 @@ struct ExportProgress {
   int64_t total_rows = 0;
 };
 
-// Who waits for an export: hears how far it is, some times a second or less, and may end it.
+// The watcher of an export: hears how far it is, some times a second or less, and may end it.
 struct ExportWatch {
   std::stop_token stop;
   std::function<void(const ExportProgress&)> progress = [](const ExportProgress&) {};
 };
 
-// Gathers what is small on its way to the sink, and looks whether it is to go on.
+// Gathers small pieces on their way to the sink, reports progress, and sees whether the export is to stop.
 class ExportOutput {
  public:
   // Both are borrowed.
   ExportOutput(const ExportSink& sink, const ExportWatch& watch, int64_t total_rows)
       : sink_(sink), watch_(watch), total_rows_(total_rows) {}
 
-  // What is appended here goes out with the next step.
+  // Bytes that are appended here go out with one of the next steps.
   std::string& bytes() { return bytes_; }
 
-  // Another row is written. Fails with kCancelled once it is to stop.
+  // Call it for each row that is written. Fails with kCancelled once the export is to stop.
   Status Step() {
     ++rows_;
     if (bytes_.size() < kFullBytes && rows_ % kLookRows != 0) return OkStatus();
@@ -88,7 +86,7 @@ struct ExportFormat {
 
 std::span<const ExportFormat> ExportFormats();
 
-// Fails with kUsage, naming those that there are.
+// Fails with kUsage, naming the formats that there are.
 Result<ExportFormat> FindExportFormat(std::string_view name);
 
 }  // namespace kprof

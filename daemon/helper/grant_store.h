@@ -1,7 +1,10 @@
-// The grants that there are, on disk and in memory: one file per run in a folder that only root can enter. A change is
-// durable when its call returns. Bounded per uid and in all; one that nobody used expires after a week (a queue's
-// longest sensible wait), one that kprofd never forgot after two months; one that was used under another boot has
-// nothing left to end and goes at the start.
+// The helper's grants, on disk and in memory. A grant says that a caller, while connected, asked for one run. Without
+// one, nothing is started as that caller. One file per run, in a folder that only root can enter. A change is durable
+// when its call returns.
+//
+// Grants are bounded per uid and in all. One that nobody used expires after a week (a queue's longest sensible wait),
+// one that kprofd never forgot after two months. One that was used under another boot has no processes left to end, and
+// goes at the start.
 //
 // One thread. Blocks on the disk.
 #pragma once
@@ -20,14 +23,7 @@
 
 namespace kprof {
 
-// That a caller, while connected, asked for one run: the root helper's own memory of it, which nobody else can write.
-// With it, and never without it, something is started as that caller.
-//
-// A file is "kprofgrant2\n", 64 hex digits of the payload's SHA-256, "\n", the payload: run id, uid, gid, digest, when,
-// boot id, used, remote, groups (storage/base/message_coder.h). docs/helper_protocol.md has it for people. The first
-// version, "kprofgrant1\n", has no `remote`: such a grant is read as a local one.
-
-// As a connection tells it.
+// A caller's ids, as a connection tells them.
 struct CallerIdentity {
   uint32_t uid = 0;
   uint32_t gid = 0;
@@ -35,6 +31,9 @@ struct CallerIdentity {
   bool operator==(const CallerIdentity&) const = default;
 };
 
+// A file is "kprofgrant2\n", 64 hex digits of the payload's SHA-256, "\n", the payload: run id, uid, gid, digest, when,
+// boot id, used, remote, groups (storage/base/message_coder.h). docs/helper_protocol.md has it for people. The first
+// version, "kprofgrant1\n", has no `remote`: such a grant is read as a local one.
 struct Grant {
   std::string run_id;
   CallerIdentity caller;
@@ -42,7 +41,7 @@ struct Grant {
   int64_t given_unix_ns = 0;
   std::string boot_id;  // of the kernel that it was used under
   bool used = false;    // something was started, or was about to be
-  bool remote = false;  // nobody saw its caller: kprofd's word was taken for one whom root lists (caller_identity.h)
+  bool remote = false;  // nobody saw its caller: kprofd's word was taken, for a user whom root lists
   bool operator==(const Grant&) const = default;
 };
 
@@ -63,22 +62,22 @@ struct GrantLimits {
 
 class GrantStore {
  public:
-  // The folder is made when it is not there (0700). Fails with kNotPermitted for one that somebody else owns or may
-  // enter. Files that are damaged are left alone and said in the log: what they granted is not granted.
+  // The folder is made when it is not there (0700). Fails with kNotPermitted for a folder that somebody else owns or
+  // may enter. Damaged files are left alone and told in the log; they grant nothing.
   static Result<GrantStore> Open(Files& files, const Clock& clock, const std::string& folder, std::string boot_id,
                                  const GrantLimits& limits = {});
 
-  // `granted`: run, caller, digest, and whether it is a remote client's; the rest is given here. Fails with kUsage when
-  // the run has one, kQueueFull over a limit, kStorageFull.
+  // `granted`: run, caller, digest, and whether it is a remote client's; the rest is set here. Fails with kUsage when
+  // the run has a grant, kQueueFull over a limit, kStorageFull.
   Status Add(Grant granted);
 
   // Null when there is none.
   const Grant* Find(const std::string& run_id) const;
 
-  // From now on it is used. Fails with kNotPermitted when there is none, kUsage when it was used before.
+  // Marks it as used. Fails with kNotPermitted when there is none, kUsage when it was used before.
   Result<Grant> Use(const std::string& run_id);
 
-  // One that is not there is fine.
+  // Ok also for a run without a grant.
   Status Remove(const std::string& run_id);
 
   // Cheap; call it now and then.

@@ -1,5 +1,5 @@
-// What the root helper does for kprofd, request by request. Each is decided here by what the helper itself knows: its
-// grants, and the connection that comes with the request. How requests come and go is helper_server.h.
+// The work of the root helper for kprofd, request by request. It decides each by what the helper itself knows: its
+// grants, and the connection that comes with the request. helper_server.h carries the requests.
 //
 // One thread. Never blocks on anything that a caller, kprofd or the directory of users can hold up: such work becomes a
 // HelperJob or a Lookup.
@@ -37,32 +37,33 @@ class Helper {
   Helper(const Clock& clock, Files& files, GrantStore& grants, Settings settings)
       : clock_(clock), files_(files), grants_(grants), settings_(std::move(settings)) {}
 
-  // The answer, the job that will have it, or what must be looked up for it first. `files`: as many as FilesOf says.
-  // Before a Forget whoever calls withdraws what is looked up for that run.
+  // The answer, the job that will have it, or the Lookup that must come first. `files`: as many as FilesOf says. Before
+  // a Forget the caller withdraws the lookups for that run.
   using Outcome = std::variant<JobAnswer, HelperJob, Lookup>;
   Outcome Answer(const HelperMessage& request, std::vector<UniqueFd> files);
 
-  // A child of this process has ended; it is reaped. Perhaps the run whose processes are to be swept because of it.
+  // A child of this process has ended and is reaped. Returns the run whose processes must be swept because of it, if
+  // any.
   std::optional<std::string> OnChildEnd(pid_t pid, int wait_status);
 
-  // Ends what a run left: its own processes alone.
+  // Ends the processes that a run left, and no others.
   Outcome Sweep(const std::string& run_id);
 
  private:
   struct Supervisor {
     std::string run_id;
-    bool executed = false;  // until then it is a process of the helper's, which a sweep would not find
+    bool executed = false;  // before that it is a process of the helper's, and no sweep would find it
     UniqueFd complaint;
   };
 
   Outcome Register(const HelperRegister& request, int connection);
   Outcome RegisterRemote(const HelperRegisterRemote& request);
-  // The one to grant what is `asked`, of which the caller's uid is known, to whoever `find` finds, in a process of its
-  // own.
+  // The lookup that has `find` find the caller, in a process of its own, and then grants what is `asked`. The caller's
+  // uid is known before.
   Lookup LookupOf(Grant asked, std::function<Result<CallerIdentity>()> find);
   HelperMessage AddGrant(Grant asked, const JobFinding& finding);
   Outcome Start(const HelperStart& request, UniqueFd control);
-  // Whether what was granted still holds, but for what CheckCallerUid says; asks the directory of users.
+  // Whether the grant still holds, except for CheckCallerUid's part; asks the directory of users.
   Status CheckStillHolds(const Grant& grant) const;
   HelperMessage Started(pid_t pid, const Status& started);
   Outcome OpenFile(const HelperOpenFile& request, int connection);

@@ -1,5 +1,4 @@
-// What kprofd-helper is called with. There is no file of settings: its unit says all of it, and nothing that root reads
-// is parsed.
+// The options of kprofd-helper. There is no file of settings: its unit says all of it, and root parses no file.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +30,7 @@ struct HelperOptions {
   bool version = false;
 };
 
-// kUsage names the word.
+// Fails with kUsage, and names the word.
 Result<HelperOptions> ParseHelperOptions(const std::vector<std::string>& words);
 
 std::string HelperUsage();

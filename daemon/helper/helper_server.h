@@ -18,12 +18,10 @@
 
 namespace kprof {
 
-// Takes the place of a helper that has just gone. What it had begun has its listener for a moment longer: until a new
-// process of its has closed what it does not need.
-
-// What `listen` gives, which listens at `path` (ListenForPackets): as soon as nobody else does, in 3 s at most.
-// Whatever else stands in its way is told at once, and nothing that has gone meanwhile ever is. Blocking: before
-// anything is served.
+// Calls `listen`, which listens at `path` (ListenForPackets), until nobody else listens there; for 3 s at most. This is
+// for taking the place of a helper that has just gone: a process that it was starting holds its listener for a moment
+// longer, until it has closed the descriptors that it does not need. Any other failure is told at once. Blocks: call it
+// before anything is served.
 Result<UniqueFd> ListenWhenFree(const std::string& path, const std::function<Result<UniqueFd>()>& listen);
 
 class HelperServer {
@@ -33,12 +31,12 @@ class HelperServer {
   HelperServer(const Clock& clock, Helper& helper, uint32_t kprofd_uid, UniqueFd listener, UniqueFd signal_fd);
   ~HelperServer();
 
-  // Until SIGTERM or SIGINT. What was started goes on without us.
+  // Runs until SIGTERM or SIGINT. Processes that were started go on without us.
   void Run();
 
  private:
   struct Connection;
-  // A job, and who waits for its answer: nobody, when that one is gone.
+  // A job, and the connection that waits for its answer, unless it is gone.
   struct Pending {
     HelperJob job;
     std::weak_ptr<Connection> connection;
@@ -50,7 +48,7 @@ class HelperServer {
   void TakeSignals();
   void ReapChildren();
   void Receive(const std::shared_ptr<Connection>& connection);
-  // Whether it keeps to the protocol.
+  // True if it keeps to the protocol.
   bool Take(const std::shared_ptr<Connection>& connection, std::string_view bytes, std::vector<UniqueFd> files);
   void Send(Connection& connection, uint32_t tag, const JobAnswer& answer);
   void FinishJobs();

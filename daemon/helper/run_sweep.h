@@ -1,6 +1,6 @@
-// Ends what a run left: processes that carry its marker in their environment and those below them, and orphans that
-// came to the helper. Of the run's uid only, and of user namespaces that this uid made (where it may be another),
-// whatever they carry: nobody can make the helper end somebody else's.
+// Ends the processes that a run left: those that carry its marker in their environment, those below them, and orphans
+// that came to the helper. Only those of the run's uid, and of user namespaces that this uid made (where it may be
+// another), whatever they carry: nobody can make the helper end somebody else's.
 #pragma once
 
 #include <sys/types.h>
@@ -13,21 +13,20 @@
 
 namespace kprof {
 
-// Whose a process is, as the kernel says it: its real uid, which a setuid program does not change, or the user who made
-// the user namespace that it is in, where a user is free to be other uids.
-
-// False for a process that is gone, too.
+// True if the process is the uid's, as the kernel tells: by its real uid, which a setuid program does not change, or by
+// the user who made the user namespace that it is in, where a user is free to be other uids. False also for a process
+// that is gone.
 bool BelongsTo(pid_t pid, uint32_t uid);
 
 struct SweptRun {
   std::string run_id;
   uint32_t uid = 0;
-  pid_t helper = 0;  // our parent, whose orphans they may be as long as it lives
+  pid_t helper = 0;  // our parent; while it lives, orphans come to it
   StartPrograms programs;
 };
 
-// How many processes were ended, and how many are left. Blocking, 10 s at most for what hangs in the kernel: in a
-// process of its own, which should be let finish: what it looks at it stops first.
+// Returns how many processes were ended, and how many are left. Blocks, 10 s at most for those that hang in the kernel.
+// Call it in a process of its own and let that finish: it stops processes before it ends them.
 HelperSwept SweepRun(const SweptRun& run);
 
 }  // namespace kprof

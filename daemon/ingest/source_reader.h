@@ -1,5 +1,6 @@
-// Reads a source into a part: finds out what it is, unpacks it, has it read by the reader of its format, and puts
-// together what that finds. Runs in the process that takes hostile files apart (worker/main.cc), and in tests.
+// Reads a source into a part: finds out its format, unpacks it, has the reader of the format read it, and assembles the
+// part from the reader's batches. Runs in the process that takes hostile files apart (kprof_ingest_main.cc), and in
+// tests.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +25,16 @@ struct SourceReading {
 };
 
 struct ReadSourceResult {
-  std::string format;  // that it was read as
-  std::string hash;    // source_hash.h; empty: it became shorter while it was read
+  std::string format;  // the one that it was read as
+  std::string hash;    // source_hash.h; empty: the source became shorter while it was read
   std::vector<std::string> warnings;
 };
 
-// How much of the source is behind us.
+// Called now and then with the bytes and events of the source that were read so far.
 using SourceProgress = std::function<void(int64_t bytes, int64_t events)>;
 
-// Blocks. Fails with kUsage for a format that there is not, kNotFound where the source is no trace of a kind that is
-// known, kBadInput where it is one and nothing of it can be read; kCancelled; and as the part does.
+// Blocks. Fails with kUsage for an unknown format, kNotFound when the source is no trace of a known kind, kBadInput
+// when it is a trace and nothing of it can be read, kCancelled; and as the part does.
 Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
                                     PartSink& part, const SourceProgress& progress, const std::stop_token& stop);
 

@@ -8,7 +8,7 @@
 
 namespace kprof {
 
-// What a message needs of a request; the request itself may hold megabytes.
+// The facts of a request that an error message needs. The request itself may hold megabytes.
 struct LaunchSubject {
   std::string program;  // argv[0]
   std::string cwd;
@@ -20,7 +20,8 @@ struct LaunchSubject {
 
 LaunchSubject SubjectOf(const LaunchRequest& request);
 
-// kSpawnFailed. Valid UTF-8, whatever the bytes of the request.
+// kSpawnFailed; for a plan that could not be made kToolMissing, kNotPermitted or kToolFailed. Valid UTF-8, whatever the
+// bytes of the request.
 Status LaunchError(const LaunchFailure& failure, const LaunchSubject& subject);
 
 }  // namespace kprof

@@ -1,38 +1,39 @@
-// What the daemon and the supervisor `kprof-launch` say to each other over one Unix stream socket:
+// The protocol between the daemon and the supervisor `kprof-launch`, over one Unix stream socket:
 //
 //   daemon                                     kprof-launch
-//   1 byte with descriptors (SCM_RIGHTS)    ->             where the output goes, see below
-//   Hello, Prepare(LaunchRequest)           ->             runs what is to run before the lease, if anything:
-//                                           <-  Hello, StepsDone
+//   1 byte with descriptors (SCM_RIGHTS)    ->             the descriptors receive the command's output, see below
+//   Hello, Prepare(LaunchRequest)           ->             runs the step before the lease, if there is one:
+//                                           <-  Hello, StepBegins, StepsDone
 //   Lease(variables)                        ->             makes the plan, forks, sets everything up, stops before exec
 //                                           <-  Hello, Prepared
 //   Go                                      ->             exec
 //                                           <-  Started | LaunchFailed
+//                                           <-  CommandOver   the command itself has ended; later steps may follow
 //   Stop(grace_ms), any time                ->             TERM to the tree, KILL after the grace
 //                                           <-  Output, each with a descriptor; LeftOut
 //                                           <-  Ended      the whole tree is gone; then it exits
 //
 // When the socket closes without Go, or at any time later, the supervisor kills the tree at once and exits.
-// The output goes into files, where daemon and supervisor are of one user: stdout log, stderr log, output progress.
-// Else the files are the daemon's alone, and the supervisor gets two stream sockets for what the command prints,
-// stdout's and stderr's, made as the channel was. All of it has been sent before Ended is; of what is sent later
-// nothing is kept.
+//
+// Where daemon and supervisor run as one user, the output goes into files: stdout log, stderr log, output progress.
+// Else only the daemon can open the files, and the supervisor gets two stream sockets for the command's stdout and
+// stderr, made as the channel was. All output is sent before Ended; later output is dropped.
 //
 // A frame is u32 length (of what follows), u8 type, payload; integers little-endian; strings u32 length + bytes.
 // Decoders take untrusted bytes: they fail with kBadInput, never read past the end, and never allocate more than the
 // frame holds (and a string object per string in it). The socket is the only link: nothing else is shared.
 //
-// LaunchFailed may come instead of Prepared, too: what can be seen before Go is told before Go. Ended comes without
-// Started when the command was stopped, or its process killed, before exec; it then has no wall time. So it does where
-// the step before the lease failed. The daemon sends Lease with Prepare where there is no such step.
+// LaunchFailed may come instead of Prepared, too: a failure that shows before Go is reported before Go. Ended comes
+// without Started when the command was stopped, or its process killed, before exec, and when the step before the lease
+// failed. It then has no wall time. Without a step before the lease, the daemon sends Lease together with Prepare.
 //
-// An Output is a regular file that the command or its tool left, open for reading alone. Its descriptor comes with the
+// An Output is a regular file that the command or its tool left, open only for reading. Its descriptor comes with the
 // first byte of its frame.
 //
-// Hello is each side's first frame: a magic and kLaunchProtocolVersion. Its form never changes, so that programs of
-// different builds know each other as such, and refuse: a replaced kprof-launch must not answer in fields that mean
-// something else. A supervisor that refuses says LaunchFailed without Hello, whose step is a sentence
-// (kOtherBuildsStep): that is what even a daemon from before Hello passes on.
+// Hello is each side's first frame: a magic and kLaunchProtocolVersion. Its form never changes, so programs of
+// different builds recognise each other and refuse: a replaced kprof-launch must not answer in fields that mean
+// something else. A supervisor that refuses sends LaunchFailed without Hello. The failure's step is then a sentence
+// (kOtherBuildsStep), which even a daemon from before Hello shows to its user.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,7 @@ namespace kprof {
 
 constexpr size_t kLaunchFrameLimitBytes = 8 << 20;
 
-// How many descriptors the first byte brings; one more, the last, is only held (client_launcher.h).
+// Number of descriptors with the first byte. One more may come last; the supervisor only holds it (client_launcher.h).
 constexpr size_t kOutputFiles = 3;
 constexpr size_t kOutputSockets = 2;
 
@@ -59,10 +60,10 @@ constexpr const char* kOtherBuildsWhy = "kprofd and kprof-launch are of differen
 constexpr const char* kOtherBuildsRemedy = "restart kprofd";
 constexpr const char* kOtherBuildsStep = "kprofd and kprof-launch are of different builds; restart kprofd";
 
-// Of what a command writes to $KPROF_METRICS, that is kept.
+// Most bytes that are kept of the text that a command writes to $KPROF_METRICS.
 constexpr size_t kMostMetricTextBytes = 1 << 20;
 
-// Bounds of Output and LeftOut; a message that is over them comes from no supervisor of ours.
+// Bounds of Output and LeftOut. A message over them comes from no supervisor of ours.
 constexpr size_t kMostOutputPathBytes = 4096;
 constexpr size_t kMostLeftOutReasons = 16;
 constexpr size_t kMostLeftOutReasonBytes = 1024;
@@ -91,19 +92,20 @@ enum class LaunchMessage : uint8_t {
   kStepBegins = 24,
 };
 
-// Why the supervisor does not even try: no argv, a folder that is no absolute path, a NUL inside a string, a negative
-// limit, one of output that its log could not say (output_log.h), more than a frame holds. kUsage.
+// kUsage for a request that the supervisor does not even try: an empty argv[0], a folder that is no absolute path, a
+// NUL inside a string, a negative limit, an output limit that the log cannot record (output_log.h), or more bytes than
+// a frame holds.
 Status CheckLaunchRequest(const LaunchRequest& request);
 
-// Where a launch stopped: "chdir", "exec", "interpreter" (the program is there, what its first line names is not),
-// "setrlimit", "fork"...
+// The step at which a launch stopped: "chdir", "exec", "interpreter" (the program is there, but not the interpreter
+// that its first line names), "setrlimit", "fork"...
 struct LaunchFailure {
   std::string step;
   int32_t error = 0;  // errno
   bool operator==(const LaunchFailure&) const = default;
 };
 
-// Steps of a LaunchFailure that go on with why a plan could not be made.
+// Prefixes of LaunchFailure::step. The reason why no plan could be made follows.
 inline constexpr char kToolMissingStep[] = "tool missing: ";
 inline constexpr char kNotPermittedStep[] = "not permitted: ";
 inline constexpr char kPlanStep[] = "plan: ";
@@ -139,7 +141,7 @@ struct CommandEnded {
   int32_t output_error = 0;           // errno of the first failed log write (ENOSPC), 0 for none; the command went on
   std::string metrics;                // what was written to $KPROF_METRICS, as it came; at most kMostMetricTextBytes
   int64_t metrics_dropped_bytes = 0;  // what came behind that
-  // A step that failed, "prepare", "check" or as its tool calls it, and how; empty: none did.
+  // The step that failed ("prepare", "check", or the tool's name for it) and how it ended; empty: none failed.
   std::string failed_step;
   std::optional<int32_t> step_exit_code;
   std::optional<int32_t> step_signal;
@@ -163,7 +165,7 @@ struct OutputsLeftOut {
   bool operator==(const OutputsLeftOut&) const = default;
 };
 
-// With the marker (launcher.h) in its environment. Fails as CheckLaunchRequest does.
+// Adds the marker (launcher.h) to the request's environment. Fails as CheckLaunchRequest does.
 Result<LaunchRequest> MarkedRequest(LaunchRequest request, const std::string& marker);
 
 std::string EncodeLaunchFailure(const LaunchFailure& failure);
@@ -187,10 +189,10 @@ std::string FrameOf(LaunchMessage type, std::string_view payload = {});
 // The first frame of either side.
 std::string HelloFrame(uint32_t version = kLaunchProtocolVersion);
 
-// Hello and Prepare, and Lease where nothing runs before it.
+// Hello and Prepare; also Lease when no step runs before it.
 std::string FirstFrames(const LaunchRequest& request);
 
-// Cuts a byte stream into frames. The Hello that it must begin with is checked here and not handed on.
+// Cuts a byte stream into frames. Checks the Hello at its begin and does not return it.
 class FrameReader {
  public:
   struct Frame {
@@ -199,11 +201,11 @@ class FrameReader {
   };
   // REQUIRES: Next is called until it says nothing, before more is added; so no more than a frame is ever held.
   void Add(std::string_view bytes) { buffer_ += bytes; }
-  // The next whole frame, or nothing yet. kBadInput for a length of 0 or over kLaunchFrameLimitBytes, and for a type
-  // that is none of ours, or when the first frame is not our Hello; the stream is then dead.
+  // The next whole frame, or nothing yet. Fails with kBadInput for a length of 0 or over kLaunchFrameLimitBytes, for an
+  // unknown type, and when the first frame is not our Hello; the stream is then dead.
   Result<std::optional<Frame>> Next();
 
-  // The other end speaks our protocol. While false, a failure of Next means that it is of another build.
+  // True once our Hello has come. While false, a failure of Next means that the other end is of another build.
   bool greeted() const { return greeted_; }
 
  private:

@@ -1,6 +1,6 @@
-// A command to be measured as its caller would have run it, and its bytes: kprofctl asks for it, kprofd keeps and sends
-// it, kprof-launch makes the plan of it (daemon/capture) and executes that. Here and not in a room of the daemon's,
-// because the client sums it, too (launch_request.h).
+// A command to be measured as its caller would have run it, as a value and as bytes. kprofctl asks for it, kprofd keeps
+// and sends it, kprof-launch makes the plan of it (daemon/capture) and executes that plan. LaunchDigest sums the
+// caller's part of it, for client, helper and supervisor.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,12 @@
 
 namespace kprof {
 
-// The variables that every process of a run carries. By the first two whoever looks after the run finds what is left of
-// it.
-
-// Names the run that a process belongs to.
+// Variables that every process of a run carries. By the first two the daemon and the helper find processes that a run
+// left behind. This one names the run:
 inline constexpr char kRunIdVariable[] = "KPROF_RUN_ID";
-// And the state folder that the run belongs to (run_folder.h).
+// This one names the state folder that the run belongs to (run_folder.h).
 inline constexpr char kStateVariable[] = "KPROF_STATE";
-// Where to write metrics of the run, a JSON object a line: the path of a pipe of its supervisor's
+// The path of a pipe to the supervisor. The command writes the run's metrics there, a JSON object a line
 // (command_output.h).
 inline constexpr char kMetricsVariable[] = "KPROF_METRICS";
 
@@ -30,7 +28,7 @@ struct ResourceLimit {
   bool operator==(const ResourceLimit&) const = default;
 };
 
-// Everything a command needs to run as its caller would have run it, and what its caller wants of its tool.
+// All that a command needs to run as its caller would have run it, and the caller's wishes for its tool.
 struct LaunchRequest {
   std::vector<std::string> argv;         // argv[0] is looked up in the request's own PATH
   std::vector<std::string> environment;  // "NAME=value", complete
@@ -53,33 +51,33 @@ struct LaunchRequest {
 
 // Any thread. The decoder takes untrusted bytes (message_coder.h) and fails with kBadInput.
 std::string EncodeLaunchRequest(const LaunchRequest& request);
-// Its first part: what its caller decided.
+// The first part of these bytes: all that the caller decided.
 std::string EncodeCallersPart(const LaunchRequest& request);
 Result<LaunchRequest> DecodeLaunchRequest(std::string_view bytes);
-// One of the first form, as files of the first version hold it: of the tool `command`, which had no options.
+// Decodes the first form, found in files of the first version: the tool is `command`, which had no options.
 Result<LaunchRequest> DecodeFirstLaunchRequest(std::string_view bytes);
 
-// What of a launch its caller decided, as one sum: whoever keeps the sum can refuse to start anything else. kprofctl
-// computes it of what it asks for and gives it to the kprof-launch that it starts; the helper has it from the caller's
-// registration. Covers the request, not the plan that kprof-launch makes of it: tool, options, argv, folder, umask,
-// limits, the globs to collect, the commands of --prepare and --check, and the environment: with PATH and the folder in
-// it, which file argv names is the caller's as well.
+// The sum of all that a launch's caller decided. Whoever keeps the sum can refuse to start anything else: kprofctl sums
+// its own request and gives the sum to the kprof-launch that it starts; the helper has it from the caller's
+// registration. The sum covers the request, not the plan that kprof-launch makes of it: tool, options, argv, folder,
+// umask, limits, the globs to collect, the commands of --prepare and --check, and the environment. PATH and the folder
+// are among them, so the caller also decides which file argv names.
 //
-// What it leaves out is kprofd's to choose, and is this alone: how much output is kept, how long leftovers have, how
-// many files are kept, and the values of five variables, as long as they are plain words. None of it makes another
-// program run: no loader, shell or runtime executes what such a variable names, and a plain word stays one word
-// wherever it is put.
+// The sum leaves out what kprofd may choose: how much output is kept, how long leftovers have, how many files are kept,
+// the folder for the tool's files, and five variables with plain values. None of these makes another program run: no
+// loader, shell or runtime executes the value of such a variable, and a plain value has no quotes, wildcards or
+// operators of a shell.
 constexpr size_t kLaunchDigestLength = 64;  // hex digits of a SHA-256
 
-// Whether "NAME=value" is one that kprofd may set: KPROF_RUN_ID, KPROF_STATE, or what makes devices visible, to
-// letters, digits and the few signs that ids and lists of devices have. Anything else under these names is the
+// True if kprofd may set "NAME=value": KPROF_RUN_ID, KPROF_STATE or a variable that makes devices visible, and a value
+// of letters, digits and the few signs that ids and lists of devices have. Any other value of these variables is the
 // caller's.
 bool IsDaemonsVariable(std::string_view variable);
 
 // Any thread.
 std::string LaunchDigest(const LaunchRequest& request);
 
-// 64 lower-case hex digits.
+// True for 64 lower-case hex digits.
 bool LooksLikeLaunchDigest(std::string_view text);
 
 }  // namespace kprof

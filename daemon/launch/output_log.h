@@ -1,5 +1,24 @@
-// Reads a command's log while it is written, and finishes it when the run is over: the daemon's side of
-// output_log.h.
+// The log of a command's output: its form in the file, the supervisor's writer, the daemon's reader, and FinishOutput,
+// which makes a plain file of it when the run is over.
+//
+// 10 GB of output cost neither memory nor disk: the first head_bytes lie in the file as they are, and later output goes
+// round in a ring of tail_bytes behind them. A small progress file beside the log says how much was printed, so a
+// reader can follow live and knows how much it missed.
+//
+//   stdout.log:       [ head: bytes 0 .. head ) [ ring: byte T lies at head + (T - head) % tail )
+//   output.progress:  per stream, stdout first, 64 bytes: "kprofop1" (magic and version), u64 head_bytes, tail_bytes,
+//                     claimed, written, printed, finished size, finished dropped (little-endian)
+//
+// A record has no checksum: it is rewritten with each piece of output and lies within one sector. A record that no
+// writer writes (written above claimed, more dropped than printed...) counts as none. The limits are part of the
+// record, and the writer notes them before it writes a byte: the configured limits may change between a crash and the
+// next start.
+//
+// The writer raises `claimed` before it overwrites ring bytes and `written` after. So a reader that finds claimed - p
+// <= tail after its read knows that byte p was still there. `printed` is above `written` only after a failed write:
+// later output was counted and not kept. FinishOutput turns the file into what people expect: head, tail, and one line
+// in place of missing bytes that counts them. It notes the new file's size before it puts the file into place. A file
+// of that size is finished already, and a second FinishOutput, after a crash, leaves it alone.
 #pragma once
 
 #include <array>
@@ -14,32 +33,14 @@
 
 namespace kprof {
 
-// How a command's output lies in a file while it runs, so that 10 GB of it cost neither memory nor disk: the first
-// head_bytes as they are; what comes after goes round in a ring of tail_bytes behind them. A small progress file beside
-// it says how much was printed, so that a reader can follow live and knows what it missed.
-//
-//   stdout.log:       [ head: bytes 0 .. head ) [ ring: byte T lies at head + (T - head) % tail )
-//   output.progress:  per stream, stdout first, 64 bytes: "kprofop1" (magic and version), u64 head_bytes, tail_bytes,
-//                     claimed, written, printed, finished size, finished dropped (little-endian)
-//
-// No checksum: a record is rewritten with each piece of output and lies within one sector, and one that says what no
-// writer writes (written above claimed, more dropped than printed...) is taken for none.
-//
-// The limits lie beside the log because they are the log's: what is configured may change between a crash and the start
-// after it. The writer notes them before it writes a byte.
-//
-// The writer raises `claimed` before it overwrites ring bytes and `written` after, so a reader that finds claimed - p
-// <= tail after its read knows that byte p was still there. `printed` is above `written` only once a write has failed:
-// what came since was counted and not kept. When the run is over, Finish turns the file into what people expect: head,
-// tail, and where bytes are missing one line that counts them. Before it puts the new file into place it notes its
-// size: a file of that size is finished already, and a second Finish, after a crash, leaves it alone.
+// How much of a stream its log keeps: the first bytes, and the last ones.
 struct OutputLimits {
   int64_t head_bytes = 4 << 20;
   int64_t tail_bytes = 4 << 20;
   bool operator==(const OutputLimits&) const = default;
 };
 
-// The most of either. A record that says more is nonsense, so whoever lowers this no longer understands older logs.
+// The most of either. A record that says more is invalid, so a build that lowers this cannot read older logs.
 constexpr int64_t kMostOutputLimitBytes = int64_t{1} << 30;
 
 enum class OutputStream { kStdout = 0, kStderr = 1 };
@@ -60,13 +61,12 @@ constexpr int64_t OutputProgressOffset(OutputStream stream) {
   return static_cast<int64_t>(stream) * static_cast<int64_t>(kOutputProgressBytes);
 }
 std::array<char, kOutputProgressBytes> EncodeOutputProgress(const OutputProgress& progress);
-// Nothing when it is of another version, or says what no writer writes.
+// Nothing for a record of another version, or one that no writer writes.
 std::optional<OutputProgress> DecodeOutputProgress(std::span<const char, kOutputProgressBytes> bytes);
 
-// Writes a command's output into its log as it comes: the supervisor's side of output_log.h.
-
-// One thread. Plain descriptors, no allocation per write; a failed write is remembered
-// (first_error) and later output only counted, so that a full disk never stops the command.
+// Writes a command's output into its log as it comes; the supervisor's side. One thread. Plain descriptors, no
+// allocation per write. A failed write is remembered (first_error) and later output only counted, so a full disk never
+// stops the command.
 class OutputLogWriter {
  public:
   // The descriptors are borrowed, opened for writing, not for appending. Notes the limits at once.
@@ -112,11 +112,12 @@ struct FinishedOutput {
   int64_t dropped_bytes = 0;
 };
 
-// Puts head and tail in order (through a .partial and a rename), syncs the file (not its folder) and sums it. A log of
-// no bytes is removed. Also does this after a crash, from whatever the progress file says (where that is nothing, or
-// nonsense, the log counts as complete, as far as a log can be long), and again after a crash of its own. However long
-// somebody has made the file, what is kept and summed is what limits allow. The writer must be gone. The progress file
-// stays; once it is removed, how much the log dropped is only told by whoever kept the answer. From a worker.
+// Puts head and tail in order (through a .partial and a rename), syncs the file (not its folder) and sums it. Removes a
+// log of no bytes. Also works after a crash, from the progress file alone, and again after a crash of its own. With a
+// missing or invalid progress file, the log counts as complete, up to the greatest size that a log can have. A file
+// that somebody made longer is kept and summed only as far as the limits allow. REQUIRES: the writer is gone. The
+// progress file stays. Once the caller removes it, only the returned value tells how much the log dropped. From a
+// worker.
 Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, const std::string& progress_path,
                                     OutputStream stream);
 

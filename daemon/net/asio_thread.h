@@ -1,6 +1,6 @@
-// An asio context with a thread of its own that turns it, for work that must not stand in the io loop's way. What is
-// posted runs on that thread, in order. The destructor waits until nothing is left to wait for: whoever owns this first
-// ends all that waits on it.
+// An asio context with a thread of its own, for work that must not stand in the io loop's way. Tasks run on that
+// thread, in the order of Post. The destructor waits until the context waits for nothing; the owner ends first whatever
+// waits on it.
 #pragma once
 
 #include <pthread.h>

@@ -1,12 +1,12 @@
-// Finds out where the caller of each new connection is (caller_place.h), before the connection is served: what a
-// handler knows of its caller never changes. The answer comes from somebody else, the root helper as a rule; meanwhile
-// nothing is read from the connection, and it keeps no other user's waiting: users are asked for in turn, each for a
-// few connections at a time. One that hangs up meanwhile goes without a word.
+// Finds out where the caller of each new connection is (caller_place.h), before the connection is served: a handler's
+// caller never changes. Somebody else, mostly the root helper, answers. Meanwhile nothing is read from the connection,
+// and it delays no other user's: users are asked for in turn, each for a few connections at a time. A connection that
+// hangs up meanwhile is dropped.
 //
-// No connection waits longer than 2 s: its caller's place is unknown then, and it is to be made anew soon
-// (caller_servers.h). While an answer has been owed for that long nobody is asked for and nobody waits.
+// No connection waits longer than 2 s: then its caller's place is unknown, and the connection is to be made anew soon
+// (caller_servers.h). While an answer has been owed for that long, no new connection is asked for or waits.
 //
-// Io loop only. The loop must outlive it, and it whatever answers.
+// Io loop only. The loop must outlive it, and it must outlive the object that answers.
 #pragma once
 
 #include <cstdint>
@@ -25,26 +25,26 @@ namespace kprof {
 
 class ContainerCheckQueue {
  public:
-  // Called once, with what was found out; a failure: nobody can say.
+  // Called once, with the place that was found; a failure: nobody can say.
   using Answered = std::function<void(Result<CallerPlace>)>;
-  // Gets a duplicate of the connection. Answers from the loop, never from inside, and at some time for sure.
+  // Gets a duplicate of the connection. Answers from the loop, never from inside, and always at some time.
   using Ask = std::function<void(UniqueFd duplicate, Answered answered)>;
-  // The place, and the connection again; kQueueFull: too many of this user's wait, or of all.
+  // Gets the place, and the connection back; kQueueFull: too many connections of this user, or of all, wait.
   using Found = std::function<void(Result<CallerPlace>, UniqueFd connection)>;
 
   static constexpr size_t kMostAsked = 64;
   static constexpr size_t kMostAskedPerAccount = 8;
   static constexpr int64_t kLimitNs = 2 * kNanosPerSecond;
 
-  // `late`, which may be empty, is told each time that a connection has waited for too long.
+  // `late` is called each time that a connection has waited for too long; it may be empty.
   ContainerCheckQueue(IoLoop& loop, const ConnectionLimits& limits, Ask ask, std::function<void()> late);
 
-  // `account`: the user whom its caller counts as. `found` may be called from inside.
+  // `account`: the user that its caller counts as. `found` may be called from inside.
   void Find(uint32_t account, UniqueFd connection, Found found);
 
   void SetLimits(const ConnectionLimits& limits);
 
-  // From here on nobody waits: the place of those who do, and of whoever still comes, is unknown.
+  // From here on nothing waits: the place of each caller, waiting or new, is unknown.
   void Close();
 
  private:
@@ -57,8 +57,8 @@ class ContainerCheckQueue {
   };
   struct Account {
     int64_t waiting = 0;
-    std::set<Id> in_line;  // of those that wait, for whom nobody was asked yet
-    size_t asked = 0;      // and not answered, also when nobody waits for it any more
+    std::set<Id> in_line;  // waiting, and not asked for yet
+    size_t asked = 0;      // and not answered, also when it has stopped waiting
   };
 
   bool is_silent() const;
@@ -76,9 +76,9 @@ class ContainerCheckQueue {
   Id last_id_ = 0;
   uint64_t last_asked_ = 0;
   std::map<Id, Waiting> waiting_;
-  std::map<uint32_t, Account> accounts_;  // with any of these
-  std::list<uint32_t> turns_;             // accounts with somebody in line, each once; the next one first
-  std::map<uint64_t, int64_t> owed_;      // when that was asked which is not answered yet; the oldest first
+  std::map<uint32_t, Account> accounts_;  // with anything waiting or asked
+  std::list<uint32_t> turns_;             // accounts with connections in line, each once; the next one first
+  std::map<uint64_t, int64_t> owed_;      // unanswered: when each was asked; the oldest first
 };
 
 }  // namespace kprof

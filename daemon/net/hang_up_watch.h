@@ -1,10 +1,8 @@
-// Tells when connections have ended that somebody else reads: gRPC owns its sockets and says nothing of their end, but
-// a duplicate of the descriptor hears the hang-up, by whichever side.
+// Tells when connections have ended that gRPC reads. gRPC owns its sockets and does not tell when they end, but a
+// duplicate of the descriptor hears the hang-up, of either side.
 //
-// Why an epoll of its own: the loop's would wake for every byte that comes, as duplicates share their socket's events;
-// this one asks for nothing but the hang-up, which epoll always tells.
-//
-// Io loop only. The loop must outlive it.
+// It has an epoll of its own: the loop's would wake for every byte that comes, as duplicates share their socket's
+// events. This one asks for no event but the hang-up, which epoll always tells.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +22,12 @@ class HangUpWatch {
   HangUpWatch(const HangUpWatch&) = delete;
   HangUpWatch& operator=(const HangUpWatch&) = delete;
 
-  // Calls `gone` once, from the loop, when the connection has ended; until then the descriptor stays open, and `Find`
-  // knows it. Fails when the kernel takes no more; the descriptor is closed then.
+  // Calls `gone` once, from the loop, when the connection has ended. Until then the descriptor stays open, and `Find`
+  // returns it. Fails when the kernel takes no more; the descriptor is then closed.
   using Id = uint64_t;
   Result<Id> Add(UniqueFd duplicate, std::function<void()> gone);
 
-  // Whoever reads the connection finds its end after what has come already, and hangs up.
+  // Its reader takes the bytes that have come already, then finds the end of the connection and hangs up.
   void EndReading(Id id);
 
   // The watched descriptor, borrowed; -1 when it has gone.

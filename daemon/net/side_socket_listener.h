@@ -1,10 +1,9 @@
-// kprofd's end of the side socket (proto/side_socket.h): listens, reads who connects from the socket itself, takes one
-// request from each and answers it.
+// kprofd's end of the side socket (proto/side_socket.h): listens, reads from each connection who made it, takes one
+// request and answers it.
 //
-// Whoever has asked is answered at once. Who says nothing takes a place, for 5 s, and nobody else's: of 64 of one user
-// and of 256 in all the oldest makes room for whoever comes, in all that of the user who has most.
-//
-// Io loop only.
+// A connection that has asked is answered at once. A silent one has a place for 5 s: 64 of one account, 256 in all.
+// When an account's places are taken, its oldest connection makes room for a new one; when all are taken, the oldest
+// connection of the account that has most.
 #pragma once
 
 #include <sys/types.h>
@@ -28,14 +27,14 @@ class SideSocketListener {
     uid_t uid = 0;
     std::vector<gid_t> groups;  // as LocalAcceptor::Peer has them
   };
-  // What goes back: a file, or a text.
+  // The answer to a request: a file, or a text.
   struct Reply {
     UniqueFd file;
     std::string text;
   };
-  // What a request comes to. `file`: of a kSideHoldFile the one that came with it; else none.
+  // Answers a request. `file`: the one that came with a kSideHoldFile; else none.
   using Serve = std::function<Result<Reply>(const Asker& who, const SideRequest& request, UniqueFd file)>;
-  // Whom a uid counts as.
+  // The account that a uid counts as.
   using AccountOf = std::function<uint32_t(uint32_t uid)>;
 
   static constexpr size_t kMostSilentOfOne = 64;
@@ -44,11 +43,11 @@ class SideSocketListener {
   // Listens at `path` with this mode; fails as ListenForPackets does. `loop` must outlive it.
   static Result<std::unique_ptr<SideSocketListener>> Listen(IoLoop& loop, const std::string& path, mode_t mode,
                                                             Serve serve, AccountOf account_of);
-  // The same on a socket that somebody else made and listens on (systemd); its file stays. kUsage for what is no
-  // listening SOCK_SEQPACKET Unix socket.
+  // The same on a socket that systemd made and listens on; its file stays. Fails with kUsage if it is no listening
+  // SOCK_SEQPACKET Unix socket.
   static Result<std::unique_ptr<SideSocketListener>> Adopt(IoLoop& loop, UniqueFd socket, Serve serve,
                                                            AccountOf account_of);
-  // Stops listening, closes all connections, removes the file if it made it.
+  // Stops listening, closes all connections, removes the file that Listen made.
   ~SideSocketListener();
   SideSocketListener(const SideSocketListener&) = delete;
   SideSocketListener& operator=(const SideSocketListener&) = delete;

@@ -1,5 +1,6 @@
-// One connection that shakes hands: from accept until its certificate is verified, or it is refused and has been told
-// why. Bounded: in time, by kLimit in all; in memory, by what TLS allows for a certificate chain.
+// Shakes hands on one connection: from accept until its certificate is verified, or the connection is refused and the
+// client has been told why. Bounded in time, by kLimit in all, and in memory, by what TLS allows for a certificate
+// chain.
 //
 // Acceptor's thread only (tls_acceptor.h). Held by shared_ptr: asio still calls waits that were cancelled.
 #pragma once
@@ -20,12 +21,13 @@ namespace kprof {
 class TlsHandshake : public std::enable_shared_from_this<TlsHandshake> {
  public:
   static constexpr std::chrono::seconds kLimit{10};
-  // Called once, last of all: the connection, or that it is over. The second argument is why.
+  // The end of a handshake.
   struct Outcome {
     SslPtr ssl;  // null: refused, or it hung up
     UniqueFd socket;
     TlsRefusal refusal = TlsRefusal::kOther;
   };
+  // Called once, last of all.
   using Done = std::function<void(Outcome)>;
 
   TlsHandshake(boost::asio::io_context& context, UniqueFd socket, PeerAddress peer,

@@ -1,4 +1,4 @@
-// Why somebody who connected over TCP was not let in, as it is counted and logged.
+// The reasons why a connection over TCP was refused, as they are counted and logged.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@ enum class TlsRefusal {
   kNoCommonCipher,
   kNotHttp2,  // ALPN without h2
   kNoCertificate,
-  kUnknownAuthority,  // signed by nobody of client_ca
+  kUnknownAuthority,  // signed by no authority in client_ca
   kNotValidNow,       // expired, or not valid yet
   kRevoked,
-  kNoCurrentList,   // what was revoked is not known: the list itself has expired
+  kNoCurrentList,   // nobody knows what is revoked: the list itself has expired
   kBadCertificate,  // not for clients, too weak, or broken in another way
   kDistrusted,      // the client ended it: it does not trust this node's certificate, or cannot use it
   kSilent,          // did not finish its handshake in time, or said nothing after it
@@ -29,29 +29,30 @@ enum class TlsRefusal {
   kFull,            // as many connections as may be
   kFullForCertificate,
   kNoRole,       // a good certificate that no rule knows; it is told so by every call
-  kRoleChanged,  // a live connection's: by new rules its certificate is another caller
+  kRoleChanged,  // a live connection: by new rules its certificate is another caller
   kOther,
 };
 constexpr size_t kTlsRefusals = static_cast<size_t>(TlsRefusal::kOther) + 1;
 
 // For the metrics: "unknown_authority".
 std::string_view TlsRefusalName(TlsRefusal refusal);
-// For the log: what is wrong, and where one would look to mend it.
+// For the log: what is wrong, and where to look to mend it.
 std::string_view TlsRefusalText(TlsRefusal refusal);
 
-// Of X509_verify_cert's answer, other than X509_V_OK.
+// The reason for an answer of X509_verify_cert other than X509_V_OK.
 TlsRefusal RefusalOfCertificate(long verify_result);
-// Of a handshake that broke; `verify_result` is SSL_get_verify_result's.
+// The reason why a handshake broke; `verify_result` is SSL_get_verify_result's.
 TlsRefusal RefusalOfHandshake(const TlsFailure& failure, long verify_result);
 
-// Counts who was not let in, and logs it so that one can act and nobody can fill a disk: of each reason the first few
-// at once, later ones a few each ten seconds, the rest as a number. One thread.
+// Logs refusals, so that an admin can act and nobody can fill a disk: of each reason the first few at once; then, while
+// more come, one line and a count each ten seconds. One thread.
 class RefusalLog {
  public:
-  // Logs it now, or counts it for Flush. `certificate` is the name it shows, empty before it has shown one.
+  // Logs it now, or counts it for Flush. `certificate` is the name that the client shows, empty before it has shown
+  // one.
   void Add(TlsRefusal refusal, const std::string& peer, const std::string& certificate);
 
-  // To be called every kFlushMs while `pending`: says how many were not logged, and lets some be logged again.
+  // To be called every kFlushMs while `pending`: logs how many lines were left out, and allows some again.
   static constexpr int kFlushMs = 10'000;
   bool pending() const { return pending_; }
   void Flush();

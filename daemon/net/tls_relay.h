@@ -1,12 +1,10 @@
-// The connections that were let in: a thread of its own that carries their bytes between TLS and gRPC, as long as their
-// certificates hold. A connection that neither sends nor reads costs the others nothing but its place: what is held for
-// it is bounded (tls_pump.h), and each gets its turn after 64 KiB.
+// Carries the bytes of admitted connections between TLS and gRPC, on a thread of its own, as long as their certificates
+// hold. A connection that neither sends nor reads costs the others nothing but its place: its memory is bounded
+// (tls_pump.h), and each connection gets its turn after 64 KiB.
 //
-// It ends a connection whose certificate expires, one that says nothing within ten seconds of its handshake (an HTTP/2
-// client speaks at once; from there on gRPC ends the idle ones), and one whose peer does not take the end that gRPC
-// makes within ten. A peer that vanished without a word is noticed by TCP's keepalive, after a minute and a half.
-//
-// Any thread.
+// The relay ends a connection when its certificate expires; when no byte comes within ten seconds of its handshake (an
+// HTTP/2 client speaks at once; later gRPC ends the idle ones); and when gRPC has ended it and the peer does not take
+// the end within ten seconds. TCP's keepalive finds a peer that vanished without a word after a minute and a half.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +24,7 @@ namespace kprof {
 class TlsRelay {
  public:
   struct Connection {
-    uint64_t id;  // no other one's
+    uint64_t id;  // unique
     SslPtr ssl;   // has shaken hands on `tls`
     UniqueFd tls;
     UniqueFd plain;
@@ -34,7 +32,7 @@ class TlsRelay {
     Caller caller;
     CertificateFacts certificate;
   };
-  // That connection has ended; `why` where it was us who ended it. Called on the relay's thread.
+  // A connection that has ended. `why`: the reason, where the relay refused it. Told on the relay's thread.
   struct Gone {
     uint64_t id;
     PeerAddress peer;
@@ -52,10 +50,10 @@ class TlsRelay {
 
   void Take(Connection connection);
 
-  // Ends that one, without a reason, where it still lives.
+  // Ends that connection, without a reason, if it still lives.
   void Drop(uint64_t id);
 
-  // Ends those whose certificate does not hold any more by these, or has become another caller.
+  // Ends connections whose certificate does not hold under these, or has become another caller.
   void Judge(std::shared_ptr<const TlsCredentials> credentials);
 
  private:

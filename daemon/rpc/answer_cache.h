@@ -1,6 +1,7 @@
-// Answers that hold until something changes: many clients that ask the same, over and over, cost one read and a copy of
-// its bytes each. An answer is stamped with the number of changes so far, read before the answer was made; one with
-// another stamp than now's is forgotten, so nobody who was told of a change is ever given what was before it.
+// Keeps answers that hold until something changes: when many clients ask the same, over and over, the catalog is read
+// once, and each client costs one copy of the answer's bytes. An answer is stamped with the number of changes so far,
+// read before the answer was made. Answers with another stamp than now's are forgotten, so a client that was told of a
+// change never gets an answer from before it.
 //
 // Any thread.
 #pragma once
@@ -22,7 +23,7 @@ class AnswerCache {
   static constexpr size_t kAnswers = 512;
   static constexpr size_t kBytes = 8 << 20;
 
-  // `key` says all that the answer depends on: who asks, what, and how.
+  // `key` has all that the answer depends on: who asks, what, and how.
   std::optional<grpc::ByteBuffer> Find(const std::string& key, uint64_t stamp) const;
   // When it is full, everything in it goes.
   void Put(const std::string& key, uint64_t stamp, const grpc::ByteBuffer& answer);

@@ -1,15 +1,6 @@
-// One gRPC server without ports per caller: connections are handed to the server of whoever connected, so a handler's
-// caller is fixed by construction and no client can speak for another. Health and reflection are services as the
-// others are. Who is calling is decided before (access_policy.h, certificate_identity.h). A server that nobody uses
-// goes after a while.
-//
-// A caller whose place was not found in time (container_check_queue.h) would be nowhere as long as the connection
-// lasts. So each of these connections is told after a while to take no more calls (GOAWAY): those that are under way go
-// on, and for the next one its client connects anew, by itself, and is looked at anew.
-//
-// Whoever is turned away is served, too, for a moment, by one server for each reason, whoever it is: it answers each
-// call with the reason, so that a client can say why. When that one is crowded, the connection is closed without a
-// word. So those who have no business here take no place from those who have.
+// Runs a gRPC server without ports for each caller, and hands each connection to its caller's: so a handler's caller is
+// fixed by construction, and no client can speak for another. Health and reflection are services as the others are. The
+// caller is known before (access_policy.h, certificate_identity.h). A server without connections goes after a while.
 //
 // Io loop only, but for Shutdown; made and destroyed while the loop stands.
 #pragma once
@@ -36,24 +27,24 @@
 
 namespace kprof {
 
-// What gRPC may buffer for callers, all together, shared out among their accounts: a quota for each, which is one
-// user's with all that count as that user, or one certificate's. gRPC takes in the whole of a message before it finds
-// it too long; over its quota it ends that account's streams, and nobody else's.
+// Shares out among accounts the memory that gRPC may buffer for all callers: one quota for each account, of one user
+// with all that count as that user, or of one certificate. gRPC takes in the whole of a message before it finds it too
+// long; over its quota it ends that account's streams, and nobody else's.
 //
-// The sum stays below what systemd lets the daemon have (MemoryHigh in deploy/kprofd.service) with answers that nobody
-// has read beside it (CallTotals). Io loop only; the quotas are gRPC's and may outlive it.
+// The sum stays below what systemd lets the daemon have (MemoryHigh in deploy/kprofd.service), with the answers that no
+// client has read beside it (CallTotals). Io loop only; the quotas are gRPC's and may outlive it.
 class CallerBuffers {
  public:
   static constexpr int64_t kAllBytes = int64_t{800} << 20;
   static constexpr int64_t kMostBytes = int64_t{128} << 20;  // of one account, however few there are
   static constexpr int64_t kLeastBytes = int64_t{3} << 20;   // the longest command is 2 MiB
-  // Those who are turned away have an account between them.
+  // All refused callers share one account.
   static_assert(kAllBytes / (ConnectionLimits::kMostCallers + 1) >= kLeastBytes);
 
-  // Each of so many accounts.
+  // The share of each, when there are so many accounts.
   static int64_t ShareOf(int64_t accounts);
 
-  // The quota of that account, from which its servers' memory is taken; the shares of all are what they now are.
+  // The quota of that account, for the memory of its servers. Resizes the quotas of all to their new share.
   const grpc::ResourceQuota& QuotaOf(const std::shared_ptr<CallerAccount>& account);
 
   int64_t accounts() const { return static_cast<int64_t>(quotas_.size()); }
@@ -66,12 +57,19 @@ class CallerBuffers {
   std::map<const CallerAccount*, Share> quotas_;  // of accounts that live, and of some that have gone meanwhile
 };
 
+// The servers, by caller. A caller whose place was not found in time (container_check_queue.h) would have none as long
+// as the connection lasts. So such a connection is told after a while to take no more calls (GOAWAY). Calls that are
+// under way go on; for the next one its client connects anew, by itself, and the place is asked for again.
+//
+// A refused connection is served, too, for a moment, so that its client can say why: one server for each reason,
+// whoever the caller is, answers each call with the reason. Its places are few, and no served caller's: when they are
+// taken, a refused connection is closed without a word.
 class CallerServers {
  public:
   // Once per process, before the first server.
   static void PrepareProcess();
 
-  // `parts` must outlive it; `observer` too, it may be null. Fails when the system has no descriptors left.
+  // The context must outlive it; so must `observer`, which may be null. Fails when the system has no descriptors left.
   static Result<std::unique_ptr<CallerServers>> Create(const ServiceContext& context, const ConnectionLimits& limits,
                                                        CallObserver* observer);
   ~CallerServers();
@@ -79,19 +77,19 @@ class CallerServers {
   // Hands a connected socket over; turns it away over a limit.
   void Serve(const Caller& caller, UniqueFd connection);
 
-  // Answers every call on it with `why`, which says nothing of who it is, and ends it soon.
+  // Answers every call on it with `why`, which says nothing of the caller, and ends the connection soon.
   void TurnAway(const Caller& caller, const Status& why, UniqueFd connection);
 
-  // Ends the connections, and the calls on them, of callers that are no longer who they were. Their clients come back
-  // and are looked at anew.
+  // Ends the connections of outdated callers, and the calls on them. Their clients connect again, as the callers that
+  // they are now.
   void EndServers(const std::function<bool(const Caller&)>& is_outdated);
-  // Of those that stay, and of those to come.
+  // Sets the limits of the servers that are there, and of later ones.
   void SetLimits(const ConnectionLimits& limits);
 
-  // The newest open local connection of that user with exactly these groups (as Caller has them) that is older than
-  // `before`, for whoever must see for himself who it is. Only of those who are on this machine: who is in a container
-  // asks for nothing outside, so no other connection of the user's is to be shown for it. Also of a server that is
-  // about to end: its calls have their time.
+  // The newest open local connection of that user, with exactly these groups (as Caller has them), that is older than
+  // `before`. The helper verifies the peer on it. Only callers on this machine count: one in a container asks for
+  // nothing outside, so no other connection of the user's may be shown for it. Servers that are about to end count,
+  // too: their calls have their time.
   CallerConnection DuplicateConnection(uid_t uid, const std::vector<uint32_t>& groups, uint64_t before) const;
 
   int64_t connections() const { return connections_; }
@@ -102,14 +100,14 @@ class CallerServers {
   void AnnounceEnd();
 
   // Ends all calls and connections, after up to `grace_ms` for the calls; calls that come in that time are told to come
-  // again. Clients hear UNAVAILABLE, never that gRPC cancelled what they had asked. Not from the io loop, which answers
-  // them. What calls left on the loop and the pools is still to run, and uses the parts. REQUIRES: no Serve from here
-  // on.
+  // again. Clients get UNAVAILABLE, never CANCELLED from gRPC for a call of theirs. Not from the io loop, which answers
+  // the calls. Tasks that calls left on the loop and the pools still run afterwards, and use the context. REQUIRES: no
+  // Serve from here on.
   void Shutdown(int64_t grace_ms);
 
  private:
   struct Server;
-  // Of those who are turned away the caller is nobody, and there is a reason.
+  // The caller, and why it is refused. Refused callers are all Caller(); the reason is empty for the others.
   using Key = std::pair<Caller, std::string>;
   struct Account;
 
@@ -133,11 +131,11 @@ class CallerServers {
   const std::unique_ptr<HangUpWatch> watch_;
   ServingState serving_;  // outlives the servers, whose calls watch it
   CallerBuffers buffers_;
-  std::shared_ptr<CallerAccount> nobody_;  // of all who are turned away; with their desks. None before the first
+  std::shared_ptr<CallerAccount> nobody_;  // of all refused callers; none before the first
   std::map<Key, std::unique_ptr<Server>> servers_;
-  std::set<std::shared_ptr<Server>> ending_;  // whose calls have their time; shared with the look that comes next
+  std::set<std::shared_ptr<Server>> ending_;  // their calls have their time; shared with the next look
   int64_t connections_ = 0;
-  int64_t being_refused_ = 0;  // of them
+  int64_t being_refused_ = 0;  // refused ones among them
   int64_t turned_away_ = 0;
   IoLoop::Timer evict_timer_;  // pending while there are servers
   IoLoop::Timer trim_timer_;   // runs out when nobody has connected for a while

@@ -1,5 +1,5 @@
 // Counts calls and connections: how many there are, how long calls took by method, how they failed by method and code,
-// how many connections were turned away and why. Knows no callers, of which there is no end.
+// how many connections were turned away and why. Does not count by caller: their number has no bound.
 //
 // Any thread. A call costs a few relaxed atomics; a failed one a look into a small map.
 #pragma once

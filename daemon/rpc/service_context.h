@@ -1,5 +1,5 @@
-// What the services need of the rest of the house; everything is borrowed and outlives the servers. Each part says
-// which thread may use it; `node` never changes.
+// The parts of the daemon that the services use. Everything is borrowed and outlives the servers. Each part says which
+// thread may use it; `node` never changes.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ class NodeDevices;
 class PeakTable;
 class UserNames;
 
-// What the daemon says of itself.
+// The facts that the daemon tells of itself.
 struct NodeInfo {
   std::string name;  // the host's
   std::string version;
@@ -39,7 +39,7 @@ struct NodeInfo {
   int64_t started_unix_ns = 0;
 };
 
-// How the catalog is: "ok", "checking", or what is wrong. Io loop only.
+// The state of the catalog: "ok", "checking", or what is wrong. Io loop only.
 struct StorageHealth {
   std::string text = "ok";
 };
@@ -58,18 +58,18 @@ struct ServiceContext {
   AnswerCache& answers;
   const StorageHealth& health;
   AuditLog& audit;
-  ColumnCache& trace_columns;            // of all traces that are read
-  PartPool& trace_parts;                 // kept open between queries; over those columns
-  const TableProvider& trace_functions;  // of queries
+  ColumnCache& trace_columns;            // of all open traces
+  PartPool& trace_parts;                 // kept open between queries; use these columns
+  const TableProvider& trace_functions;  // that queries may call
   NodeInfo node;
   // Launches that wait for their clients; null where the daemon starts all itself.
   const ClientLauncher* client_launcher = nullptr;
-  // Whether the root helper is there; null where there is none to ask. Io loop only.
+  // Knows whether the root helper is there; null where there is none to ask. Io loop only.
   HelperWatch* helper_watch = nullptr;
-  // Of imports that are yet to be submitted. Null: nothing is imported.
+  // The sources of imports that are not submitted yet. Null: nothing is imported.
   HeldSources* sources = nullptr;
-  SpoolLimits spool_limits = {};  // of those that are sent
-  // What the devices tell; io loop only. Null: nothing is asked of them.
+  SpoolLimits spool_limits = {};  // for sources that are sent over the wire
+  // Knows what the devices tell; io loop only. Null: they are not asked.
   NodeDevices* node_devices = nullptr;
   const PeakTable* peaks = nullptr;      // null: nothing is known of any
   const DeviceClocks* clocks = nullptr;  // io loop only; null: none are locked

@@ -1,6 +1,5 @@
-// What bounds the streams: their messages, and how many there are of those that fill the disk or take long. One for the
-// servers of all callers; outlives their streams.
-// Any thread.
+// Limits of streams: of their messages, and of how many may fill the disk or take long at a time. One object for the
+// servers of all callers; outlives their streams. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 namespace kprof {
 
 struct StreamLimits {
-  static constexpr size_t kChunkBytes = 256 << 10;  // of a file or a log, in one message at most
+  static constexpr size_t kChunkBytes = 256 << 10;  // of a file or a log, at most, in one message
   static constexpr int kUploads = 64;
   static constexpr int kUploadsPerUid = 16;
   static constexpr int kBackUps = 1;  // each writes the whole catalog once more
@@ -21,7 +20,7 @@ struct StreamLimits {
   static constexpr int kExportsPerUid = 2;
   static constexpr int kDeviceWatches = 64;  // each looks ten times a second, on the io loop
   static constexpr int kDeviceWatchesPerUid = 16;
-  // Of the threads for queries some are left for short ones, whatever else runs.
+  // Long queries get fewer places than there are threads, so that some threads are left for short ones.
   static constexpr int kQueryThreads = 8;
   static constexpr int kLongQueries = 6;
 

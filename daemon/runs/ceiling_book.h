@@ -1,7 +1,7 @@
-// The measured ceilings of the node's devices, as the catalog has them (device_records.h), at hand for whoever shows
-// peaks. What one may be is daemon/devices/peaks/device_peaks.h.
+// Keeps the measured ceilings of the node's devices at hand, as the catalog has them (device_records.h), for those who
+// show peaks. daemon/devices/peaks/device_peaks.h says what may be a ceiling.
 //
-// Io loop only. Never blocks. `loop` and `catalog` must outlive it, and it what is under way in their queues.
+// Io loop only. Never blocks. `loop` and `catalog` must outlive it; it must outlive its jobs in their queues.
 #pragma once
 
 #include <functional>
@@ -20,23 +20,23 @@ namespace kprof {
 
 class CeilingBook {
  public:
-  // `known`: what the catalog has.
+  // `known`: the ceilings in the catalog.
   CeilingBook(IoLoop& loop, Catalog& catalog, std::vector<CeilingRow> known)
       : loop_(loop), catalog_(catalog), rows_(std::move(known)) {}
   CeilingBook(const CeilingBook&) = delete;
   CeilingBook& operator=(const CeilingBook&) = delete;
 
-  // By what a device is found again after a restart, when its number may be another's. Empty: it has not said who it
-  // is, and has no ceilings.
+  // The key of a device, to find it again after a restart, when its number may be another's. Empty: the device has not
+  // said who it is, and has no ceilings.
   static std::string KeyOf(const Device& device, const DeviceFacts& facts);
   static MeasuredCeiling CeilingOf(const CeilingRow& row);
 
   std::vector<MeasuredCeiling> Of(const std::string& key) const;
 
-  // `done` is called from the loop, later: when it is on the disk, with its entry in the audit, and Of has it; or with
-  // why it is not.
+  // `done` is called from the loop, later: when the ceiling is on the disk, with its entry in the audit, and Of returns
+  // it; or with the reason why not.
   void Record(CeilingRow ceiling, AuditEntry entry, std::function<void(const Status&)> done);
-  // The same, of all of that device.
+  // The same, for all ceilings of that device.
   void Forget(const std::string& key, AuditEntry entry, std::function<void(const Status&)> done);
 
  private:

@@ -1,8 +1,8 @@
-// What an open run does from its turn until its end is known: a command (command_life.h) or an import (import_life.h).
-// Each state is committed before it is acted on; committing the end is the owner's (runs.h).
+// The life of an open run from its turn until its end is known: a command (command_life.h) or an import
+// (import_life.h). Each state is committed before it is acted on. The owner commits the end (runs.h).
 //
-// Io loop only. Every path ends in exactly one call of `ended`, after which it does nothing more and may be destroyed
-// (not from inside the call).
+// Io loop only. Every path ends in exactly one call of `ended`. After it the life does nothing more and may be
+// destroyed (not from inside the call).
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@
 namespace kprof {
 
 struct LifeEvents {
-  // Of a command with a step before its lease: that has run well, and it wants its devices now.
+  // The step of a command before its lease has run well; the command wants its devices now.
   std::function<void()> wants_devices;
   std::function<void(const RunRow&)> changed;  // a new state is durable
-  // Of a command, once it is over: its devices are free, and it goes on to store what it left. At most once.
-  // `failed`: why it does, as far as that is known.
+  // A command is over: its devices are free, and it goes on to store what it left. At most once. `failed`: why the run
+  // fails, as far as that is known.
   std::function<void(const RunRow&, const std::optional<Status>& failed)> left_devices;
-  // It wants a place among the imports; `granted` is called from the loop when it has one, which it keeps to its end.
+  // It wants a place among the imports. `granted` is called from the loop when it has one; it keeps the place to its
+  // end.
   std::function<void(std::function<void()> granted)> wait_to_import;
   std::function<void(const ImportProgress&)> import_progress;
   std::function<void(EndedRun)> ended;  // the row as it ends; committing it is up to the owner
@@ -35,17 +36,18 @@ class Life {
 
   virtual void Begin() = 0;
 
-  // The devices that it wanted are its own; `trust` is known of them. REQUIRES: wants_devices was called.
+  // The devices that it wanted are its own. `trust`: what is known of them by now. REQUIRES: wants_devices was called.
   virtual void OnGranted(const std::vector<TrustReason>& /*trust*/) {}
 
-  // Ends it, or keeps it from starting; the run then ends with this error. Too late once its work has ended: returns
-  // false. A second call can only shorten the grace; the first reason stays.
+  // Ends it, or keeps it from starting; the run then ends with this error. Returns false if its work has ended already:
+  // that is too late. A second call can only shorten the grace; the first reason stays.
   virtual bool Stop(const Status& reason, int64_t grace_ms) = 0;
 
   // Something befell its devices that makes what it measures less believable.
   virtual void Doubt(const TrustReason& /*reason*/) {}
 
-  // What was asked for was let go. Before that nothing of it was executed, and Stop sees to it that nothing is.
+  // True once the command, or the import, was let go. Before that nothing of it was executed, and Stop sees to it that
+  // nothing is.
   virtual bool has_begun() const = 0;
 };
 

@@ -1,5 +1,5 @@
-// Finds the run or session that a client names, as it is now, if the caller may do with it what they ask. A name is an
-// id, a unique beginning of one, @last, or @last~N for the N-th before it; it resolves within what the caller may see.
+// Finds the run or session that a client names, as it is now, if the caller may do to it what they ask. A name is an
+// id, a unique beginning of one, @last, or @last~N for the N-th before it; only objects that the caller may see count.
 // Fails with kUsage for a text that is no name or begins several ids, with kNotFound and kNotPermitted as
 // access_rules.h has them, and as the catalog does.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace kprof {
 
-// Where a name is looked up.
+// The objects among which a name is looked up.
 struct NamedObjects {
   const char* noun;    // "run"
   const char* remedy;  // "list yours with kprofctl runs"
@@ -30,14 +30,14 @@ struct NamedObjects {
   std::function<Result<std::vector<std::string>>(const std::string& prefix)> starting;
 };
 
-// From a name to a whole id. `act` begins the message. Fails with kUsage for what is no name or begins several ids,
-// with kNotFound, and as the look-ups do. A whole id is not looked up.
+// Turns a name into a whole id; a whole id is not looked up. `act` begins the message. Fails with kUsage for a text
+// that is no name or begins several ids, with kNotFound, and as the look-ups do.
 Result<std::string> ResolveName(const std::string& name, const NamedObjects& objects, const std::string& act);
 
-// "cancel run 01j...": the act and what the object was called, however long.
+// "cancel run 01j...": the act, and the name that the client gave, however long.
 std::string ActOn(const std::string& act, const std::string& name);
 
-// Where runs and sessions are looked up; borrowed, all outlive the look-up.
+// The parts that a look-up uses; borrowed, all outlive it.
 struct LookupContext {
   IoLoop& loop;
   WorkerPool& workers;
@@ -47,7 +47,7 @@ struct LookupContext {
 };
 
 // Any thread, never blocking. `then` is called once, on the io loop, later, with the session as Sessions or the catalog
-// has it. Fails with kQueueFull, too: when the workers take no more, or no reader is free in time.
+// has it. Fails with kQueueFull, too, when the workers take no more, or no reader is free in time.
 void LookUpSession(const LookupContext& context, const Caller& caller, const std::string& name, Rpc rpc,
                    const std::string& act, std::function<void(Result<SessionRow>)> then);
 
@@ -57,7 +57,7 @@ void LookUpRun(const LookupContext& context, const Caller& caller, const std::st
 
 // The run as the catalog has it. On a worker, with a lent reader. `act` ("cancel run") and the name begin the message
 // of any failure. `audit` notes a caller who is refused a run that exists, also when the message says that there is
-// none; null: nothing is noted.
+// none. Null: nothing is noted.
 Result<RunRow> LookUpStoredRun(Db& db, AuditLog* audit, const Caller& caller, const std::string& name, Rpc rpc,
                                const std::string& act);
 

@@ -1,4 +1,4 @@
-// What a run needs of the rest of the house; everything is borrowed and outlives the runs.
+// The parts of the daemon that runs use; everything is borrowed and outlives the runs.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 
 namespace kprof {
 
-// What imports need of the rest of the house; everything is borrowed and outlives the runs.
+// The parts that imports use; everything is borrowed and outlives the runs.
 struct ImportContext {
   // ImportTrace, or a test's.
   using Import = std::function<Result<ImportedPart>(
@@ -41,10 +41,10 @@ struct ImportContext {
   ImportLimits limits;
   HeldSources& sources;
   WorkerPool& pool;     // the imports under way, each for as long as it takes
-  WorkerPool& hashing;  // sources whose size an earlier import's had
+  WorkerPool& hashing;  // for sources of the same size as one of an earlier import
 };
 
-// How much of what a command leaves is kept (run_outputs.h).
+// Limits of the files that are kept of a command (run_outputs.h).
 struct OutputsPolicy {
   int64_t files = 1000;                        // of a run
   int64_t bytes = int64_t{64} << 30;           // of all files of a run
@@ -60,27 +60,27 @@ struct RunContext {
   IoLoop& loop;
   const Clock& clock;
   WorkerPool& workers;       // short work: rows, small files
-  WorkerPool& files_work;    // what may take long: collecting a run's logs, deleting it
-  WorkerPool& outputs_work;  // what takes as long as it is large: copying files that commands left
+  WorkerPool& files_work;    // longer work: collecting a run's logs, deleting it
+  WorkerPool& outputs_work;  // the longest work: copying files that commands left
   Files& files;
   Catalog& catalog;
   Launcher& launcher;
   const DeviceBook& devices;
   OutputLimits output;
-  RunObserver* observer = nullptr;  // null: nobody counts
+  RunObserver* observer = nullptr;  // null: nothing is counted
   // Null where the daemon starts all commands itself. Else attached runs of local callers are started by their clients,
-  // and all others as their callers, who are asked for when they submit.
+  // and all others as their callers: these are registered when they submit.
   CallerGrants* grants = nullptr;
   const StorageLimits* storage = nullptr;  // null: no limits
-  // Null where `grants` is. Else what those supervisors send of their output is written by the daemon.
+  // Null where `grants` is. Else the daemon writes the output that the supervisors of others send.
   OutputIntake* intake = nullptr;
-  // This boot's (clock.h); empty where the kernel does not tell: then every boot is taken for the same.
+  // The id of this boot (clock.h); empty where the kernel does not tell: then all boots are taken for the same.
   std::string boot_id = {};
   ExpiryClock* expiry_clock = nullptr;     // null: the clock is believed
   const ImportContext* imports = nullptr;  // null: nothing is imported
-  PartPool* trace_parts = nullptr;         // those of runs that go are closed; null: nobody reads traces
+  PartPool* trace_parts = nullptr;         // closes those of deleted runs; null: nobody reads traces
   DeviceClocks* clocks = nullptr;          // null: none are locked
-  // Null: none are watched. Else the one below is there, too.
+  // Null: no devices are watched. Else `user_names` is there, too.
   NodeDevices* node_devices = nullptr;
   UserNames* user_names = nullptr;
   ProfilerPause* profiler_pause = nullptr;  // null: nobody else profiles here, or nobody pauses them

@@ -1,5 +1,5 @@
 // Counts runs, sessions and leases: how many are in which state, how they ended, how long they waited, how long devices
-// were held.
+// were held. Also measures the catalog.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@
 
 namespace kprof {
 
-// What the catalog costs: its size and the room that is left, looked up for each text, and how long its commits take.
+// The cost of the catalog: its size and the free space, looked up for each text of metrics, and the time that its
+// commits take.
 class StorageMetrics {
  public:
   explicit StorageMetrics(Metrics& metrics);
@@ -42,7 +43,7 @@ class RunMetrics final : public RunObserver {
  public:
   RunMetrics(Metrics& metrics, const Clock& clock, size_t queue_limit);
 
-  // One that can be leased: from now on it is shown also while nobody wants it. A second time changes nothing.
+  // A device that can be leased: from now on it is shown, also while nobody wants it. A second call changes nothing.
   void ShowDevice(const std::string& id);
 
   void OnRunOpened(const RunRow& row) override;

@@ -1,7 +1,7 @@
-// All runs that have not ended: submits them, queues them, gives each its devices and its CommandLife, commits their
-// ends, tells those who watch. Owner of the sessions, and of the queue in which sessions and single runs wait for
-// devices; a run of a session waits within it. Ended runs live in the catalog alone. Knows callers by uid only; who may
-// do what to which run is decided before it is asked (access_rules.h).
+// Owns all runs that have not ended: submits them, queues them, gives each its devices and its Life, commits their
+// ends, tells their watchers. Also owns the sessions, and the queue in which sessions and single runs wait for devices;
+// a run of a session waits within it. Ended runs live in the catalog alone. Knows callers by uid only: access_rules.h
+// has decided before what a caller may do to which run.
 //
 // Io loop only, answers come from the loop. Nothing blocks.
 #pragma once
@@ -43,39 +43,43 @@ class Runs {
     int64_t longest_run_ms = 0;  // 0: as long as it likes
     size_t imports_at_once = 2;
     size_t preparations_at_once = 32;  // steps before a lease
-    // Runs with such a step, from there until they have their lease: each has a supervisor that waits with it. Of a
-    // session's one at a time, besides.
+    // Runs that have such a step, from there until they have their lease: each has a supervisor that waits with it.
+    // Within a session it is one at a time.
     size_t prepared_at_once = 256;
-    // How long an attached run lives with nobody holding it.
+    // How long an attached run lives when nobody holds it.
     int64_t hold_grace_ms = 10'000;
-    // How long a stop waits for what does not end: less than systemd waits for us (TimeoutStopSec in kprofd.service).
+    // How long a stop waits for runs that do not end: less than systemd waits for kprofd (TimeoutStopSec in
+    // kprofd.service).
     int64_t stop_limit_ms = 35'000;
-    // Whom limits and turns count a uid as; none: itself. Called here, and in the constructor.
+    // The account that limits and turns count a uid as; none: the uid itself. Called on the loop, and in the
+    // constructor.
     std::function<uint32_t(uint32_t)> account_of;
-    // Why that caller, with these groups, may no longer start what is stored by now; empty: it may. None: all may.
+    // Why that caller, with these groups, may no longer start a run that is stored by now; empty: it may. None: all
+    // may.
     std::function<std::string(const Actor& who, const std::vector<uint32_t>& groups)> why_revoked;
   };
-  // `recovered`: what a restart found. `last_id`: the catalog's newest.
+  // `recovered`: what a restart found. `last_id`: the newest id in the catalog.
   Runs(const RunContext& context, const Options& options, const std::string& last_id, RecoveredRuns recovered);
   ~Runs();
 
   // Starts what may start. Once, when the loop runs.
   void Begin();
 
-  // Of runs that are submitted, or start without a timeout of their own, from now on; 0: as long as they like.
+  // The longest time of runs that are submitted, or start without a timeout of their own, from now on; 0: as long as
+  // they like.
   void SetLongestRun(int64_t ms) { longest_run_ms_ = ms; }
 
-  // Queues a run; answers when it is durable. kQueueFull, and kLeaseLost when its session takes no more runs. REQUIRES:
-  // CheckRunRequest passed; session_id is empty or a whole id.
+  // Queues a run; answers when it is durable. Fails with kQueueFull, and with kLeaseLost when its session takes no more
+  // runs. REQUIRES: CheckRunRequest passed; session_id is empty or a whole id.
   void Submit(RunRequest request, std::function<void(Result<RunRow>)> done);
 
   // The same for an import; its answer is without the plan. `stop`: as in StoreSubmittedImport.
   // REQUIRES: CheckImportRequest passed.
   void SubmitImport(ImportRequest request, std::stop_token stop, std::function<void(Result<SubmittedImport>)> done);
 
-  // Ends an open run with this error. Answers for a queued one when its end is durable (it failing to be, with why: the
-  // run has ended for now, but a crash may bring it back), for another one when stopping has begun. kUsage when it has
-  // ended, or its command has.
+  // Ends an open run with this error. For a queued run it answers when the end is durable, or with why it could not be
+  // stored: the run has ended for now, but a crash may bring it back. For another run it answers when stopping has
+  // begun. kUsage when the run has ended, or its command has.
   void Stop(const std::string& id, const Status& reason, int64_t grace_ms, std::function<void(Result<RunRow>)> done);
 
   // Removes an ended run and its files, on a full disk too. kUsage when it is open or pinned.
@@ -90,7 +94,7 @@ class Runs {
     LeaseQueue::Outlook outlook;                      // while it is queued
     std::optional<ImportProgress> import_progress{};  // of an import, once it reads
   };
-  // Nothing for one that has ended (and whose end is in the catalog).
+  // Nothing for a run that has ended, and whose end is in the catalog.
   std::optional<View> FindOpen(const std::string& id) const;
   // The same without the outlook, which costs a walk of the queue. Null for none; valid until this task ends.
   const RunRow* FindOpenRow(const std::string& id) const;
@@ -103,12 +107,12 @@ class Runs {
   void Hold(const std::string& id);
   void Unhold(const std::string& id);
 
-  // All of which nothing was executed yet, nor will be for now, and whose they are: what waits, here and within
-  // sessions, and what is being prepared.
+  // Runs of which nothing was executed yet, nor will be in this turn of the loop, with their uids: those that wait,
+  // here and within sessions, and those that are being prepared.
   std::vector<std::pair<std::string, uint32_t>> NotBegun() const;
-  // It is none of those.
+  // True for any other run.
   bool HasBegun(const std::string& id) const;
-  // Of the node's devices: their holders are sessions and single runs.
+  // The queue of the node's devices; their holders are sessions and single runs.
   const LeaseQueue& queue() const { return leases_.queue(); }
   // How many runs wait, here and within sessions, and how many may.
   size_t queued() const { return room_.taken() - submitting_; }
@@ -120,8 +124,8 @@ class Runs {
   const Sessions& sessions() const { return sessions_; }
   RetentionSweep& retention() { return retention_; }
 
-  // Takes nothing more, ends what runs (`lost_daemon`), leaves the queue as it is; calls `done` when all ends are
-  // committed, at the latest after stop_limit_ms: what has not ended then is lost, and the next start's to end.
+  // Takes nothing more, ends running runs (`lost_daemon`), leaves the queue as it is. Calls `done` when all ends are
+  // committed, at the latest after stop_limit_ms: the next start ends the runs that have not ended by then.
   void StopAll(int64_t grace_ms, std::function<void()> done);
   // After StopAll: no more grace.
   void KillAll();
@@ -132,19 +136,19 @@ class Runs {
   static constexpr int64_t kRunRetryLastMs = 30'000;
 
   struct OpenRun {
-    RunRow row;                                     // as it is known to all: what is durable
-    uint32_t account = 0;                           // whom it counts as
+    RunRow row;                                     // the durable row, which everybody sees
+    uint32_t account = 0;                           // the user that limits count it as
     Leases* leases = nullptr;                       // where it waits, or holds its devices; null: neither
     std::unique_ptr<Life> life;                     // none while it waits
     std::shared_ptr<const ImportPlan> plan;         // of an import, while it waits
     std::optional<ImportProgress> import_progress;  // once it reads
-    std::unique_ptr<LostRun> lost;                  // of one that a restart found in flight, in the place of its life
+    std::unique_ptr<LostRun> lost;                  // in place of its life, if a restart found it in flight
     std::optional<RunRow> end;                      // its end, while that is being committed
     std::vector<MetricRow> kernel_metrics;          // with it
-    std::vector<LeftoverRow> told;                  // of its devices; forgotten with the end
-    std::optional<AuditEntry> end_entry;  // of the audit: that its lease ended, or why it got none; with the end
-    Status end_refused;                   // why it could not be, the last time
-    std::vector<std::function<void(Result<RunRow>)>> end_known;  // who wait for that of a queued one
+    std::vector<LeftoverRow> told;                  // leftovers on its devices; forgotten with the end
+    std::optional<AuditEntry> end_entry;            // for the audit, with the end: its lease ended, or why it got none
+    Status end_refused;                             // why the end could not be stored, the last time
+    std::vector<std::function<void(Result<RunRow>)>> end_known;  // wait for the end of a queued run
     int holders = 0;
     IoLoop::Timer hold_timer;
     IoLoop::Timer queue_timer;
@@ -152,7 +156,7 @@ class Runs {
     Watchers<View> watchers;
     int64_t granted_mono_ns = 0;  // once it has its life
     bool prepares = false;        // a step runs before its lease
-    bool has_devices = false;     // they were granted; none of one that waits, or prepares
+    bool has_devices = false;     // they were granted; false while it waits, or prepares
     bool left_devices = false;    // before its life ended
   };
 
@@ -203,9 +207,9 @@ class Runs {
   RunIdGenerator ids_;
   QueueRoom room_;
   Leases leases_;
-  Leases imports_;       // their places
-  Leases preparations_;  // the same of steps before leases
-  Leases prepared_;      // and of runs that have such a step, until their lease
+  Leases imports_;       // the places of imports
+  Leases preparations_;  // the places of steps before leases
+  Leases prepared_;      // the places of runs with such a step, until their lease
   Sessions sessions_;
   RetentionSweep retention_;
   std::map<std::string, OpenRun> open_;

@@ -23,10 +23,8 @@
 namespace kprof {
 namespace {
 
-// The environment variables by which a service manager speaks to whom it starts. They are for one process alone, so
-// reading one takes it out of the environment; only while there is no second thread.
-
-// Empty when absent.
+// Reads a variable by which a service manager speaks to the process that it starts; empty when absent. It is for this
+// one process alone, so reading it takes it out of the environment. Only while there is no second thread.
 std::string TakeVariable(const char* name) {
   const char* value = std::getenv(name);
   std::string text = value != nullptr ? value : "";

@@ -1,5 +1,6 @@
-// What the service manager that started us said in the environment: where it listens, whether it watches us, which
-// sockets it passed on. All of it is empty where nobody but a shell did.
+// The service manager that started us. MeetServiceManager reads its variables from the environment: the address to tell
+// it how we are (ServiceNotifier), its watchdog's time, and the listening sockets that it passed on (InheritedSockets).
+// All are empty where only a shell started us.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 namespace kprof {
 
 // Tells the service manager how we are: datagrams to the socket that it named in NOTIFY_SOCKET, as sd_notify(3) writes
-// them down. Knows nothing of when to say what; that is for main.cc and watchdog.h. Without a service manager every
-// call does nothing and succeeds.
+// them down. main.cc and watchdog.h decide when to tell what. Without a service manager every call does nothing and
+// succeeds.
 //
 // Any thread. Failures are for the caller to log; none is a reason to stop.
 class ServiceNotifier {
@@ -23,13 +24,13 @@ class ServiceNotifier {
   // `address` as NOTIFY_SOCKET has it: an absolute path, or "@name" for one without a file; empty: nobody listens.
   ServiceNotifier(std::string address, const Clock& clock) : address_(std::move(address)), clock_(&clock) {}
 
-  // What the service manager waits for. Where its queue is full these wait for room, kPatienceMs at most.
+  // The service manager waits for these. Where its queue is full they wait for room, kPatienceMs at most.
   [[nodiscard]] Status Ready(std::string_view status);  // serving, also again after Reloading
   [[nodiscard]] Status Reloading();                     // until the next Ready
   [[nodiscard]] Status Stopping(std::string_view status);
   static constexpr int kPatienceMs = 1000;
 
-  // For its watchdog: alive. Can as well be said a little later: never waits.
+  // Tells its watchdog that we live. Never waits: a little later is as good.
   [[nodiscard]] Status Ping();
 
  private:
@@ -40,17 +41,17 @@ class ServiceNotifier {
 };
 
 // Listening sockets that the service manager opened and passed on when it started us (socket activation,
-// sd_listen_fds(3)): they are there before we are and stay when we go, so that no client ever finds nobody. Knows
-// nothing of what is served on them.
+// sd_listen_fds(3)): they are there before we are and stay when we go, so that clients always find a listener. Knows
+// nothing of the services on them.
 //
 // Belongs to the thread that starts the process.
 class InheritedSockets {
  public:
   InheritedSockets() = default;
 
-  // Those that LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES announce; none where the variables are absent or meant for
-  // another process. Takes the variables out of the environment, and no child gets the sockets: to be called once,
-  // before there is a second thread. Fails with kUsage when they announce what is not there.
+  // Takes the sockets that LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES announce; none where the variables are absent or
+  // meant for another process. Takes the variables out of the environment, and no child gets the sockets: call it once,
+  // before there is a second thread. Fails with kUsage when an announced socket is not there.
   static Result<InheritedSockets> TakeFromEnvironment(int first_fd = kFirstFd);
   static constexpr int kFirstFd = 3;
   static constexpr int kMostSockets = 64;
@@ -77,9 +78,9 @@ struct ServiceManager {
   InheritedSockets sockets;
 };
 
-// Takes its variables out of the environment, so that no child takes them for its own: to be called once, before there
-// is a second thread. Fails as InheritedSockets does, and with kUsage when WATCHDOG_USEC is no number. `clock` must
-// outlive it.
+// Takes its variables out of the environment, so that no child takes them for its own: call it once, before there is a
+// second thread. Fails as InheritedSockets does, and with kUsage when WATCHDOG_USEC is no number. `clock` must outlive
+// it.
 Result<ServiceManager> MeetServiceManager(const Clock& clock);
 
 }  // namespace kprof

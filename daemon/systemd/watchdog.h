@@ -1,8 +1,5 @@
-// Answers the service manager's watchdog as long as the daemon does its work, and only then: whoever is stuck without
-// hope of an end (a deadlock, a stopped process) is ended and started anew by the service manager. What "does its work"
-// means is watchdog.h.
-//
-// Begin starts a thread of its own, which waits for nothing but time. The parts must outlive it.
+// Answers the service manager's watchdog as long as the daemon does its work (LifeSigns), and only then. A daemon that
+// is stuck for good (a deadlock, a stopped process) is ended and started anew by the service manager.
 #pragma once
 
 #include <atomic>
@@ -24,12 +21,7 @@ class IoLoop;
 class WorkerPool;
 class Writer;
 
-// Whether the parts of the daemon that everything else waits for still get work done: the io loop, the writer, the
-// short jobs' workers. Each is asked for an answer, as one more job of its own; a part is stuck that by the next look
-// has neither answered nor done any other work since. So a long queue is no reason, as long as it moves. Knows nothing
-// of who wants to know; that is watchdog.h.
-//
-// Look: one thread. Answers come from anywhere, and may come when this is gone.
+// A part of the daemon, as LifeSigns watches it.
 struct WatchedPart {
   std::string name;
   // Calls `answer` when its turn comes; never, if there is no room for one more job.
@@ -38,11 +30,16 @@ struct WatchedPart {
   std::function<int64_t()> work_done;
 };
 
-// They must outlive whoever looks.
+// `loop`, `writer` and `pool` must outlive the LifeSigns.
 WatchedPart WatchedLoop(IoLoop& loop);
 WatchedPart WatchedWriter(Writer& writer);
 WatchedPart WatchedWorkers(WorkerPool& pool);
 
+// Tells whether the parts of the daemon that everything else waits for still get work done: the io loop, the writer,
+// the workers of short jobs. Each is asked for an answer, as one more job of its own. A part is stuck if by the next
+// look it has neither answered nor done any other work. So a long queue is no reason, as long as it moves.
+//
+// Look: one thread. Answers come from any thread, and may come when this is gone.
 class LifeSigns {
  public:
   explicit LifeSigns(std::vector<WatchedPart> parts);
@@ -62,6 +59,7 @@ class LifeSigns {
   std::vector<Watched> watched_;
 };
 
+// Begin starts a thread of its own, which waits for nothing but time. The parts must outlive it.
 class Watchdog {
  public:
   Watchdog(std::vector<WatchedPart> parts, ServiceNotifier notifier);
@@ -74,14 +72,14 @@ class Watchdog {
   // time still makes it. Once.
   void Begin(int64_t timeout_ns);
 
-  // One look: pings when no part is stuck; else, and when that is over, the log says once which. For tests; Begin's
-  // thread calls it else.
+  // One look: pings when no part is stuck. The log tells once which parts are stuck, and once when that is over.
+  // Begin's thread calls it, and tests do.
   void Look();
 
  private:
   void LookAgainAndAgain(int64_t period_ns);
 
-  // The looking thread's.
+  // Owned by the looking thread.
   LifeSigns signs_;
   ServiceNotifier notifier_;
   std::set<std::string> stuck_;

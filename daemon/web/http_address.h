@@ -1,6 +1,6 @@
-// Where the HTTP server listens, and in whose name it may be asked: loopback, and nothing else. What it serves is for
-// whoever is on this machine; who wants it from elsewhere comes through ssh -L or a proxy that asks who they are.
-// Functions of their arguments.
+// The address of the HTTP server, and the hosts by whose name it may be asked: loopback, and nothing else. Its pages
+// are for everybody on this machine; others come through ssh -L or a proxy that asks who they are. Functions of their
+// arguments.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,9 @@ Result<std::optional<HttpAddress>> ParseHttpAddress(const std::string& text);
 // "127.0.0.1:7977", "[::1]:7977"
 std::string HttpAddressText(const HttpAddress& address);
 
-// Whether a Host header names this machine's loopback, with any port or none: "localhost:8080" comes through an ssh
-// tunnel. Any other name is of a page that had it resolved to 127.0.0.1 in order to read us with its visitor's browser.
+// True if a Host header names this machine's loopback, with any port or none: "localhost:8080" comes through an ssh
+// tunnel. Any other name is of a web page that had it resolved to 127.0.0.1 in order to read us with its visitor's
+// browser.
 bool IsLoopbackHost(std::string_view host);
 
 }  // namespace kprof

@@ -1,9 +1,9 @@
 // The HTTP server: listens on loopback, keeps a bounded number of connections, hands each its routes. Asks nobody who
-// they are: whoever is on this machine may read what its routes say, and no route may say what is not for everybody.
+// they are: everybody on this machine may read its routes, so no route may tell anything that is not for everybody.
 //
-// The loop only, which is one of its own: what HTTP clients do takes no time of the daemon's. When all places are
+// It has a loop of its own, and runs on that only: HTTP clients take no time of the daemon's loop. When all places are
 // taken, a new connection takes that of the one that has waited for its next request the longest, so that idle ones
-// keep nobody out; when all are being answered, the new one is closed.
+// keep nobody out. When all are being answered, the new one is closed.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,10 @@
 
 namespace kprof {
 
-// What the HTTP server and those who answer say to each other: plain values, nothing of sockets.
-
 // A GET or a HEAD, which are answered alike: the server leaves out the body of the latter.
 struct HttpRequest {
   std::string path;   // "/metrics": as it came, nothing is decoded
-  std::string query;  // what stood after '?'
+  std::string query;  // the part after '?'
 };
 
 struct HttpResponse {
@@ -39,19 +37,14 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers;  // besides those that every response has
 };
 
-// Called once, from any thread. One that never comes costs the client a 503, later ones are for nobody.
+// Call it once, from any thread. Where no answer comes in time the client gets a 503, and a later one is dropped.
 using HttpRespond = std::function<void(HttpResponse)>;
-// Called on the server's loop, where it must not block: what takes time goes to a worker, which responds.
+// Called on the server's loop, where it must not block: slow work goes to a worker, which responds.
 using HttpHandler = std::function<void(const HttpRequest&, HttpRespond)>;
-// By whole path.
+// Handlers by whole path.
 using HttpRoutes = std::map<std::string, HttpHandler, std::less<>>;
 
-// One HTTP/1.1 connection: reads a request, has it answered, writes the answer, reads the next one. GET and HEAD only;
-// what is wrong with a request is said with a status of its own, and ends the connection where the next request could
-// not be told from the rest of this one. Everything has a bound and a deadline. Knows no listener and no other
-// connection (http_server.h).
-//
-// The loop only.
+// The bounds and deadlines of a server and its connections.
 struct HttpLimits {
   size_t most_connections = 64;
   size_t header_bytes = 8 << 10;      // of the request line and all headers
@@ -62,7 +55,7 @@ struct HttpLimits {
   int64_t linger_ms = 1'000;          // how long what a refused client still sends is thrown away
 };
 
-// What the connections of one server share; outlives them.
+// Shared by the connections of one server; outlives them.
 struct HttpShared {
   IoLoop& loop;
   const HttpRoutes routes;
@@ -70,6 +63,11 @@ struct HttpShared {
   Family<Counter>& responses;  // by code
 };
 
+// One HTTP/1.1 connection: reads a request, has it answered, writes the answer, reads the next one. GET and HEAD only.
+// A bad request gets a status of its own; the connection ends where the next request could not be told from the rest of
+// this one. Everything has a bound and a deadline. Knows no listener and no other connection.
+//
+// The loop only.
 class HttpConnection {
  public:
   // `socket` is connected. `ended` is posted to the loop, once, when there is nothing more to say; not after the
@@ -80,7 +78,7 @@ class HttpConnection {
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  // Since when it waits for a request, on the monotonic clock; nothing while one is being answered.
+  // The time since which it waits for a request, on the monotonic clock; absent while one is being answered.
   std::optional<int64_t> waits_since_ns() const;
 
  private:
@@ -88,7 +86,7 @@ class HttpConnection {
   std::shared_ptr<Talk> talk_;  // shared with its operations in flight, which come back after it was closed
 };
 
-// Families that outlive the server.
+// The server's metrics. They outlive the server.
 struct HttpMetrics {
   HttpMetrics(Metrics& metrics, ConnectionMetrics& connections);
   Family<Counter>& responses;
@@ -99,8 +97,8 @@ struct HttpMetrics {
 
 class HttpServer {
  public:
-  // Fails with kUsage when the port is taken, otherwise as the system does. What `routes` use, `loop` and `metrics`
-  // outlive it.
+  // Fails with kUsage when the port is taken, otherwise as the system does. `loop`, `metrics` and everything that
+  // `routes` use outlive it.
   static Result<std::unique_ptr<HttpServer>> Listen(IoLoop& loop, const HttpAddress& address, HttpRoutes routes,
                                                     HttpMetrics& metrics, const HttpLimits& limits = {});
   // Stops listening and closes all connections.

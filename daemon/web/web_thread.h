@@ -1,8 +1,8 @@
-// The HTTP server with all that it runs on: a loop, a thread and one worker of its own, so that nothing that HTTP
-// clients do takes time of the daemon's loop or of its workers.
+// The HTTP server with a loop, a thread and one worker of its own, so that HTTP clients take no time of the daemon's
+// loop or of its workers.
 //
-// Made and destroyed on the main thread. What routes use must outlive it. Whoever may still respond from elsewhere must
-// have stopped before this ends: the daemon's loop does.
+// Made and destroyed on the main thread. Everything that routes use must outlive it. Code elsewhere that may still
+// respond must have stopped before this ends: the daemon's loop has.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,12 @@
 
 namespace kprof {
 
-// /metrics and /healthz.
-
-// What Prometheus asks for, made on a worker of `pool`; 503 when that takes no more. Both outlive the server.
+// /metrics: the text for Prometheus, made on a worker of `pool`; 503 when that takes no more. Both outlive the server.
 HttpHandler MetricsPage(Metrics& metrics, WorkerPool& pool);
 
-// Whether it is worth asking the daemon for more: 200 and "ok", or 503 and why not. `read_health` is asked on the
-// daemon's io loop, so one that does not turn any more is not healthy either: nothing answers, and the server says 503.
-// It answers with nothing when all is well.
+// /healthz: tells whether it is worth asking the daemon for more: 200 and "ok", or 503 and why not. `read_health` runs
+// on the daemon's io loop and returns an empty text when all is well. A loop that does not turn any more is not healthy
+// either: nothing answers, and the server says 503.
 HttpHandler HealthPage(IoLoop& daemon_loop, std::function<std::string()> read_health);
 
 class WebThread {
@@ -48,11 +46,11 @@ class WebThread {
   const HttpAddress address_;
   HttpMetrics& metrics_;
   HttpRoutes routes_;
-  // The loop's.
+  // Owned by the loop.
   IoLoop::Timer retry_;
   std::unique_ptr<HttpServer> server_;
 
-  WorkerPool worker_{{.threads = 1, .queue_limit_jobs = 16}};  // joined before that goes which its jobs answer to
+  WorkerPool worker_{{.threads = 1, .queue_limit_jobs = 16}};  // joined before the things go that its jobs answer to
   std::thread thread_;
 };
 

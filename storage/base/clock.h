@@ -1,4 +1,5 @@
-// The door to time. Two clocks: mono for waits and durations, unix for what is stored and shown.
+// The door to time. Two clocks: mono for waits and durations, unix for stored and shown times. Also the id of this
+// boot.
 // Any thread.
 #pragma once
 
@@ -11,9 +12,8 @@
 
 namespace kprof {
 
-// Which boot of this machine it is: of what was left by processes, what still can be true.
-
-// The kernel's own id of it, which no other boot has. Fails where /proc/sys does not tell.
+// The kernel's id of this boot; no other boot has it. By it notes about processes of an earlier boot are known to be
+// out of date. Fails where /proc/sys does not tell.
 Result<std::string> ReadBootId(Files& files);
 
 class Clock {
@@ -23,7 +23,7 @@ class Clock {
   virtual int64_t unix_ns() const = 0;  // CLOCK_REALTIME; may jump
 };
 
-// For those who cannot be given a Clock: the supervisor and what runs between fork and exec. Async-signal-safe.
+// For code that cannot be given a Clock: the supervisor, and code between fork and exec. Async-signal-safe.
 int64_t ReadClockNs(clockid_t id);
 
 class RealClock final : public Clock {

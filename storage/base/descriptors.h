@@ -1,5 +1,4 @@
-// Standard input, output and error where whoever started us has closed one of them (`kprofctl runs >&-`, `kprofd
-// 2>&-`).
+// File descriptors: their owner, the state of a connection, and stand-ins for closed standard input, output and error.
 #pragma once
 
 #include <poll.h>
@@ -35,18 +34,18 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-// Whether the other side of a connection has neither hung up nor said that it sends no more. Any thread.
+// True if the other side of a connection has neither hung up nor ended its sending. Any thread.
 inline bool IsConnected(int connection) {
   pollfd state{connection, POLLRDHUP, 0};
   return ::poll(&state, 1, 0) >= 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) == 0;
 }
 
-// Opens /dev/null in place of each that is closed. Else the next file or socket that is opened gets the number and with
-// it what was meant for, say, standard output. Opened the wrong way round, so that reading from it or writing to it
-// stays the error that it is.
+// Opens /dev/null in place of each of standard input, output and error that our caller has closed (`kprofctl runs >&-`,
+// `kprofd 2>&-`). Else the next file or socket gets the number, and with it the bytes meant for, say, standard output.
+// /dev/null is opened the wrong way round, so reading from it or writing to it still fails.
 //
-// To be called before anything is opened, and so before C++ is ready: nothing but system calls. False, and said on
-// standard error, where there is no /dev/null.
+// Call it before anything is opened, and so before C++ is ready: makes only system calls. Returns false, with a message
+// on standard error, where there is no /dev/null.
 bool OccupyClosedDescriptors();
 
 }  // namespace kprof

@@ -1,4 +1,4 @@
-// Messages of our own protocols from one list of fields per type, for both directions, so that no writer and reader
+// Encodes and decodes messages of our own protocols from one list of fields per type, so that writer and reader cannot
 // differ. The list is a struct of the protocol's:
 //
 //   struct Fields {
@@ -116,7 +116,7 @@ class FieldReader {
   bool bad_ = false;
 };
 
-// A packet: a struct of a u32 `tag` and a variant `message`, of which the place says the type.
+// A packet is a struct of a u32 `tag` and a variant `message`. The message's place in the variant is its type.
 template <typename Fields, typename Packet>
 std::string EncodeFields(const Packet& packet, FieldLimits limits) {
   FieldWriter<Fields> out(limits);
@@ -137,7 +137,7 @@ bool ReadMessage(size_t type, FieldReader<Fields>& in, std::variant<Messages...>
   }
 }
 
-// Whether it was one, whole and with nothing behind it.
+// True if `bytes` are one whole packet with nothing behind it.
 template <typename Fields, typename Packet>
 bool DecodeFields(std::string_view bytes, FieldLimits limits, Packet& packet) {
   FieldReader<Fields> in(bytes, limits);

@@ -19,16 +19,15 @@
 
 namespace kprof {
 
-// Names that nobody else has, without asking anybody: of temporary files, of requests that may be sent twice.
-
-// 32 hexadecimal digits, of 128 random bits. Any thread.
+// A name that nobody else has, made without asking anybody: for temporary files, and for requests that may be sent
+// twice. 32 hexadecimal digits, of 128 random bits. Any thread.
 std::string RandomName();
 
 // An open file. One thread at a time.
 class File {
  public:
   virtual ~File() = default;
-  // Writes all of it at the end of what was written so far, or fails; what a failed write left is undefined.
+  // Writes all of it behind the bytes written so far, or fails; the file's end is undefined after a failed write.
   virtual Status Append(std::span<const char> bytes) = 0;
   // Writes all of it at `offset`.
   virtual Status WriteAt(int64_t offset_bytes, std::span<const char> bytes) = 0;
@@ -49,7 +48,7 @@ struct FolderEntry {
 class Files {
  public:
   virtual ~Files() = default;
-  // Follows no symbolic link at the last step of the path, in all three. What is no regular file is kBadInput.
+  // All three follow no symbolic link at the last step of the path. kBadInput for anything but a regular file.
   virtual Result<std::unique_ptr<File>> Create(const std::string& path) = 0;  // fails if it exists; mode 0600
   virtual Result<std::unique_ptr<File>> OpenForWrite(const std::string& path) = 0;
   virtual Result<std::unique_ptr<File>> OpenForRead(const std::string& path) = 0;
@@ -62,16 +61,16 @@ class Files {
   virtual Result<int64_t> ReadFreeBytes(const std::string& path) = 0;
 };
 
-// The real one.
+// The real file system.
 std::unique_ptr<Files> MakePosixFiles();
 
-// What the last step of a path stands in: "." for a bare name, "/" at the top.
+// The folder that holds the last step of a path: "." for a bare name, "/" at the top.
 std::string FolderOf(const std::string& path);
 
-// The folder and those above it.
+// Creates the folder and those above it.
 Status CreateFolders(Files& files, const std::string& path);
 
-// The whole of a small file. Fails with kUsage above `limit_bytes`.
+// Reads the whole of a small file. Fails with kUsage above `limit_bytes`.
 Result<std::string> ReadWholeFile(Files& files, const std::string& path, int64_t limit_bytes);
 
 }  // namespace kprof

@@ -1,5 +1,5 @@
-// Memory that somebody's limit is to know of: asked for as it grows, before it is taken, and given back in the end.
-// What is counted is about what it takes, not what the allocator makes of it.
+// Counts memory against somebody's limit: asks for it as it grows, before it is taken, and gives it back in the end.
+// Counts about the bytes that are used; the allocator's overhead is left out.
 //
 // One thread.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace kprof {
 
-// Asks whether so many bytes more may be had; less than zero gives them back and is always granted. Null: there is no
-// limit.
+// Asks for so many more bytes; fails when they may not be taken. A negative number gives bytes back and is always
+// granted. Null: there is no limit.
 using TakeMemory = std::function<Status(int64_t bytes)>;
 
 class MemoryCharge {
@@ -24,11 +24,11 @@ class MemoryCharge {
   MemoryCharge(const MemoryCharge&) = delete;
   MemoryCharge& operator=(const MemoryCharge&) = delete;
 
-  // Fails as it is refused: then nothing more may be taken.
+  // Fails as TakeMemory does; then nothing more may be taken.
   Status Grow(int64_t bytes) {
     used_bytes_ += bytes;
     if (used_bytes_ <= taken_bytes_ || !take_) return OkStatus();
-    // A little more than is needed, so that it is not asked for by the hundred bytes.
+    // A little more than is needed, so it is not asked for in steps of a hundred bytes.
     const int64_t more = std::max(used_bytes_ - taken_bytes_, kStepBytes);
     RETURN_IF_ERROR(take_(more));
     taken_bytes_ += more;

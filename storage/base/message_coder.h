@@ -1,5 +1,5 @@
 // The bytes of our own small protocols and files: integers little-endian, a string as u32 length and bytes, a list as
-// u32 count and entries. What a message holds is its protocol's (launch_protocol.h, helper_protocol.h).
+// u32 count and entries. Each protocol decides what its messages hold (launch_protocol.h, helper_protocol.h).
 //
 // The decoder takes untrusted bytes: it never reads past the end, and never allocates more than the bytes hold (and a
 // string object per string in them).
@@ -39,8 +39,8 @@ class MessageEncoder {
   std::string bytes_;
 };
 
-// Reads one value after the other; the first that is not there makes the rest fail as well. Ask Ok() at the end, which
-// also says that nothing is left over.
+// Reads one value after the other. After the first missing value all later reads fail as well. Ask Ok() at the end: it
+// is true if nothing failed and no bytes are left over.
 class MessageDecoder {
  public:
   explicit MessageDecoder(std::string_view bytes) : rest_(bytes) {}
@@ -66,7 +66,7 @@ class MessageDecoder {
     text.assign(rest_.substr(0, size));
     rest_.remove_prefix(size);
   }
-  // The caller's loop over a list: how many entries of at least `least_bytes` follow.
+  // For the caller's loop over a list: the number of entries that follow, each of at least `least_bytes`.
   uint32_t ReadCount(size_t least_bytes) {
     uint32_t count = 0;
     Read(count);

@@ -1,5 +1,5 @@
-// Packets with open files in them, over AF_UNIX SOCK_SEQPACKET sockets: for what gRPC cannot carry. A packet comes
-// whole or not at all. What the bytes mean is the protocol's (proto/side_socket.h, helper_protocol.h).
+// Packets with open files in them, over AF_UNIX SOCK_SEQPACKET sockets, which gRPC cannot carry. A packet comes whole
+// or not at all. The protocols give the bytes their meaning (proto/side_socket.h, helper_protocol.h).
 //
 // Any thread; one at a time per socket. Never waits, and never raises SIGPIPE.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace kprof {
 
-// More in one packet makes it `cut`.
+// A packet with more files is `cut`.
 constexpr size_t kMostPacketFiles = 4;
 
 // Returns 0, or errno: EAGAIN when the peer does not keep up. The files stay the caller's.
@@ -26,13 +26,14 @@ int SendPacket(int socket, std::string_view bytes, const std::vector<int>& files
 struct Packet {
   std::string bytes;
   std::vector<UniqueFd> files;  // CLOEXEC
-  // It had more bytes or files than fit; what did fit is here, the rest is closed. No protocol of ours sends such.
+  // The packet had more bytes or files than fit. Those that fit are here, the rest is closed. No protocol of ours sends
+  // such packets.
   bool cut = false;
-  // Nobody is at the other end any more, and nothing is here.
+  // The other end is gone, and nothing is here.
   bool end = false;
 };
 
-// 0 and a packet, or errno: EAGAIN when none is there.
+// Returns 0 and a packet, or errno: EAGAIN when there is none.
 int ReceivePacket(int socket, size_t limit_bytes, Packet& packet);
 
 // A connected pair; fails as socketpair does.
@@ -46,9 +47,9 @@ Result<SocketPair> MakeSocketPair(int type);  // SOCK_STREAM or SOCK_SEQPACKET
 // listens, kNotPermitted when it is not for us. Does not wait: a listener whose queue is full counts as absent.
 Result<UniqueFd> ConnectPacketSocket(const std::string& path);
 
-// Binds and listens there, in a folder that is there, with this mode; what is left of a listener that is gone is
-// replaced. Fails with kUsage when somebody answers, when a file of another kind is there, or when the path is too
-// long. Non-blocking.
+// Binds and listens at `path` with this mode; its folder must be there. Replaces the socket of a listener that is gone.
+// Fails with kUsage when a listener answers, when a file of another kind is there, or when the path is too long.
+// Non-blocking.
 Result<UniqueFd> ListenForPackets(const std::string& path, mode_t mode);
 
 }  // namespace kprof

@@ -1,4 +1,5 @@
-// Success, or what failed, why, and what to do about it. The error type of all interfaces of ours; nothing is thrown.
+// Success, or a failure: the failed act, its cause, and the remedy. The error type of all interfaces of ours; nothing
+// is thrown.
 //
 //   Status Save(...) {
 //     RETURN_IF_ERROR(file->Sync());                       // pass a failure on
@@ -16,11 +17,7 @@
 
 namespace kprof {
 
-// The vocabulary of failure: what went wrong, as users, scripts and agents see it (docs/cli.md lists the same table).
-// One row per code: its stable name, the canonical gRPC code it travels as, and kprofctl's exit code. Knows no
-// messages; those are status.h.
-
-// Numbers equal grpc::StatusCode, so that the wire needs no table.
+// The canonical gRPC code that an error travels as. Numbers equal grpc::StatusCode, so the wire needs no table.
 enum class CanonicalCode : int {
   kOk = 0,
   kCancelled = 1,
@@ -41,6 +38,8 @@ enum class CanonicalCode : int {
   kUnauthenticated = 16,
 };
 
+// The vocabulary of failure, as users, scripts and agents see it (docs/cli.md lists the same table). Each code has a
+// stable name, a canonical gRPC code, and kprofctl's exit code.
 enum class ErrorCode {
   kOk,
   kInternal,
@@ -90,7 +89,7 @@ class [[nodiscard]] Status {
   // "what: why; remedy", on one line.
   std::string ToString() const;
 
-  // The failure as one layer up sees it: `what` becomes the act, the former one joins the cause, if it is another one.
+  // The failure as one layer up sees it: `what` becomes the act. The former act joins the cause, unless it is the same.
   Status In(std::string what) const;
 
  private:
@@ -105,11 +104,11 @@ inline Status OkStatus() {
 }
 Status Fail(ErrorCode code, std::string what, std::string why, std::string remedy = {});
 
-// A failed system call: maps errno to a code (ENOSPC and EDQUOT to storage_full, EACCES and EPERM to not_permitted,
-// ENOENT to not_found, EIO to storage_broken, the rest to internal) and says it in words.
+// A failed system call: maps errno to a code (ENOSPC and EDQUOT to storage_full, EACCES, EPERM and EROFS to
+// not_permitted, ENOENT to not_found, EIO to storage_broken, the rest to internal) and says it in words.
 Status FailErrno(int error, std::string what, std::string remedy = {});
 
-// What helps where there is no room: EDQUOT is a user's quota, anything else the file system.
+// The remedy where there is no room: EDQUOT is a user's quota, anything else the file system.
 const char* RemedyOfFull(int error);
 
 [[noreturn]] void CheckFailed(const char* condition, const char* file, int line);
@@ -139,7 +138,7 @@ class [[nodiscard]] Result {
     KPROF_CHECK(ok());
     return *value_;
   }
-  // By value, so that `for (x : *List())` walks something that lives.
+  // By value, so that `for (x : *List())` walks a living object.
   T value() && {
     KPROF_CHECK(ok());
     return *std::move(value_);

@@ -1,6 +1,6 @@
-// Who did what to which device when: the catalog's audit. It only grows; triggers refuse everything else, on this
-// connection, too, but for entries older than it is kept (catalog_schema.cc). What is recorded, and when, is
-// audit_log.h. Functions over a Db; those that change it are for a Writer job.
+// The catalog's audit: which user did which act on which device, and when. It only grows: triggers refuse all other
+// changes, on this connection too, except the removal of old entries (catalog_schema.cc). audit_log.h decides what is
+// recorded, and when. Functions over a Db; those that change it are for a Writer job.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace kprof {
 
-// Who acts: a user, and how that is known.
+// The acting user, and how kprofd knows the user.
 struct Actor {
   uint32_t uid = 0;
   std::string caller = "local";  // by the socket; "kprofd" itself; else the name in a certificate, "certificate:ci"
-  // Which certificate of that name, "1A2B of CN = lab CA"; empty: none, or nobody noted it.
+  // The certificate of that name, "1A2B of CN = lab CA"; empty: none, or nobody noted it.
   std::string certificate_id = {};
   bool operator==(const Actor&) const = default;
 };
@@ -37,12 +37,12 @@ struct AuditEntry {
   bool operator==(const AuditEntry&) const = default;
 };
 
-// What of an entry's detail says which certificate somebody came with, who wants something that waits for its turn:
-// by it that ends when just this one is revoked. `detail` is what else there is to say.
+// Adds the caller's certificate to the detail of an entry, for a request that waits for its turn: when just this
+// certificate is revoked, the request ends. CertificateIn reads it back.
 std::string DetailWithCertificate(const std::string& detail, const std::string& certificate_id);
-std::string CertificateIn(std::string_view detail);  // empty: nothing of it is said
+std::string CertificateIn(std::string_view detail);  // empty: the detail names none
 
-// `entry.id` is not looked at, nor is which certificate it was.
+// Ignores `entry.id` and `entry.by.certificate_id`.
 Status AppendAudit(Db& db, const AuditEntry& entry);
 
 struct AuditFilter {
@@ -54,21 +54,21 @@ struct AuditFilter {
 // Newest first.
 Result<std::vector<AuditEntry>> ReadAudit(Db& db, const AuditFilter& filter);
 
-// By the ids of runs and sessions: who submitted or opened them. What has no entry (any more) stays as it is in `of`.
-// Costs what is open, however many entries there are.
+// Fills in who submitted or opened the runs and sessions whose ids are the keys of `of`. An id without an entry (any
+// more) keeps its value. Costs as much as there are open runs and sessions, however many entries there are.
 Status ReadSubmitters(Db& db, std::map<std::string, Actor>& of);
 
-// Removes entries older than `before_ns`, at most `limit` of them, oldest first; answers with how many. Outside of this
-// and RemoveAudit nothing can be removed: they open what the triggers keep shut, and shut it, in one transaction. Both
-// leave who submitted or opened what is still open.
+// Removes entries older than `before_ns`, at most `limit` of them, oldest first; returns how many. Only this and
+// RemoveAudit can remove entries: they open what the triggers keep shut, and shut it, in one transaction. Both keep the
+// entry of who submitted or opened a run or session that is still open.
 Result<int64_t> ExpireAudit(Db& db, int64_t before_ns, int64_t limit);
-// How many those are.
+// The number of entries that ExpireAudit would remove without a limit.
 Result<int64_t> CountAuditBefore(Db& db, int64_t before_ns);
 
-// How many entries there are of each user. Reads the whole table: half a second for millions.
+// The number of entries of each user. Reads the whole table: half a second for millions.
 Result<std::map<uint32_t, int64_t>> CountAuditByUid(Db& db);
 
-// What has to be known of an entry to decide whether it goes.
+// The facts of an entry that decide if it goes.
 struct AuditMark {
   int64_t id = 0;
   int64_t time_ns = 0;
@@ -77,15 +77,15 @@ struct AuditMark {
 };
 // Entries that may go, in the order of their ids.
 struct AuditStretch {
-  int64_t last_id = 0;  // from where the next one goes on
+  int64_t last_id = 0;  // the next call goes on behind it
   std::vector<AuditMark> marks;
 };
-// The first ones after that id; none at the end.
+// The first entries behind `after_id` that may go; none at the end.
 Result<AuditStretch> ReadAuditStretch(Db& db, int64_t after_id, int64_t limit);
-// At most those; answers with how many.
+// Removes these entries, but none that must stay; returns how many.
 Result<int64_t> RemoveAudit(Db& db, const std::vector<AuditMark>& marks);
 
-// How many entries were ever appended. Free.
+// The number of entries that were ever appended. Free.
 Result<int64_t> CountAuditEver(Db& db);
 
 }  // namespace kprof

@@ -1,11 +1,11 @@
-// The catalog: what is known across runs, in catalog.db. Owns the writer, the readers, the lock on the state folder,
-// the reserve of space and the marks that tell a clean stop from a crash. Rows are run_table.h and run_list.h,
-// retention is retention.h.
+// The catalog of all runs, in catalog.db. Owns the writer, the readers, the lock on the state folder, the reserve of
+// space and the marks that tell a clean stop from a crash. Rows are run_table.h and run_list.h, retention is
+// retention.h.
 //
 // Any thread. Open blocks (start-up only).
 //
-// Nothing else in this process may open catalog.db but through SQLite: closing any other descriptor of it would drop
-// the locks that SQLite holds on it.
+// Only SQLite may open catalog.db in this process: closing any other descriptor of it would drop the locks that SQLite
+// holds on it.
 #pragma once
 
 #include <cstddef>
@@ -25,16 +25,16 @@
 
 namespace kprof {
 
-// A file that takes up a little of the disk for nothing, so that on a full one there is still room for what makes room:
-// a start, a delete. Blocking, any thread.
+// A file that takes up a little of the disk for nothing. On a full disk it gives room to acts that make room: a start,
+// a delete. Blocking, any thread.
 class SpaceReserve {
  public:
-  // Enough for the commits of a few deletes, and for what SQLite keeps beside an open database.
+  // Enough for the commits of a few deletes, and for the files that SQLite keeps beside an open database.
   static constexpr int64_t kBytes = 1 << 20;
 
   SpaceReserve(Files& files, std::string path) : files_(files), path_(std::move(path)) {}
 
-  // Gives the space to whoever is next. False when there was nothing to give.
+  // Gives the space free. False when there was nothing to give.
   bool Release();
 
   // Takes the space again, or for the first time. Leaves nothing behind when it fails.
@@ -54,10 +54,10 @@ class Catalog {
     Writer::Options writer;
   };
 
-  // Creates the state folder (0700) and the database when absent, takes the lock, ends a restore, notes that it is in
-  // use. Fails, having touched nothing, with kStorageBroken when the database is not a kprof catalog or is of another
-  // version. Fails as TakeStateLock does when another daemon lives there, and with kStorageBroken when the database is
-  // gone while its runs' files are there.
+  // Creates the state folder (0700) and the database when absent, takes the lock, completes a restore, notes that the
+  // catalog is in use. Fails, having touched nothing, with kStorageBroken when the database is not a kprof catalog or
+  // is of another version. Fails as TakeStateLock does when another daemon lives there, and with kStorageBroken when
+  // the database is gone while its runs' files are there.
   // On a full disk an existing catalog opens, with the space of the reserve if need be.
   static Result<std::unique_ptr<Catalog>> Open(const Options& options, Files& files);
 
@@ -67,30 +67,30 @@ class Catalog {
   Writer& writer() { return *writer_; }
   ReaderPool& readers() { return *readers_; }
   const Layout& layout() const { return options_.layout; }
-  // Of what is in the catalog, and of what its owners know and have not stored yet: who knows so bumps it.
+  // Counts changes of the catalog, and of facts that its owners know and have not stored yet: those owners bump it.
   ChangeCounter& changes() { return changes_; }
 
-  // Of a restore that this start has completed.
+  // The restore that this start has completed.
   const std::optional<RestoredCatalog>& restored() const { return restored_; }
 
-  // What a delete may use on a full disk.
+  // Space that a delete may use on a full disk.
   SpaceReserve& reserve() { return reserve_; }
 
-  // Whether whoever was here last ended without saying so; then QuickCheck is worth its time.
+  // True if the last daemon ended without a clean stop; then QuickCheck is worth its time.
   bool last_stop_was_unclean() const { return last_stop_was_unclean_; }
 
-  // Whether it is a backup that was put in place, whose open runs no start has seen to yet: what became of them is not
-  // known here. ForgetBackup says that they have been seen to; blocking.
+  // True if this is a restored backup and no start has dealt with its open runs yet: the catalog does not know what
+  // became of them. ForgetBackup says that they have been dealt with; blocking.
   bool is_backup() const { return is_backup_; }
   Status ForgetBackup();
 
   // PRAGMA quick_check: kStorageBroken with SQLite's first complaint. Seconds for a large catalog; from a worker.
   Status QuickCheck(std::stop_token stop);
 
-  // A consistent copy of the live catalog into a new file at `path` (online backup; catalog_restore.h puts
-  // it back). Goes on while writers write. Removes what it wrote when it fails or is stopped. Fails with kUsage
-  // when `path` exists, with kStorageFull, having written nothing, when the copy would leave less than
-  // kBackUpSpareBytes free. From a worker.
+  // Makes a consistent copy of the live catalog in a new file at `path` (online backup; catalog_restore.h puts it
+  // back). Goes on while writers write. Removes the copy when it fails or is stopped. Fails with kUsage when `path`
+  // exists, with kStorageFull, having written nothing, when the copy would leave less than kBackUpSpareBytes free. From
+  // a worker.
   Status BackUp(const std::string& path, std::stop_token stop);
   static constexpr int64_t kBackUpSpareBytes = 64 << 20;
 

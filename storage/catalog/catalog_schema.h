@@ -1,5 +1,5 @@
-// The catalog's tables, and the version of them that this build reads and writes (PRAGMA user_version). A database of
-// another version is refused, never touched.
+// The catalog's tables, their version that this build reads and writes (PRAGMA user_version), and the marks that say
+// how a catalog was left. A database of another version is refused, never touched.
 #pragma once
 
 #include <string>
@@ -9,21 +9,20 @@
 
 namespace kprof {
 
-// Whether a catalog is one of ours and its pages are sound, and the facts that say how it was left.
-
-// kStorageBroken, in SQLite's words and with `remedy`, when they are not. Reads all of it; blocking.
+// Checks the pages of a catalog. kStorageBroken, in SQLite's words and with `remedy`, when they are not sound. Reads
+// all of it; blocking.
 Status CheckPages(Db& db, const std::string& remedy);
 
-// CheckCatalog (catalog_schema.h) of the file at `path`, without a change of it or of anything beside it: before it is
-// known to be ours to open. Passes where there is none, and where it cannot be read, be it that somebody has it open:
-// who opens it then says so. `vfs`: as in Db::Options.
+// CheckCatalog of the file at `path`, before it is known to be ours to open: changes neither the file nor anything
+// beside it. Passes when there is no file, and when it cannot be read, for example as somebody has it open: the real
+// open reports that. `vfs`: as in Db::Options.
 Status LookAtCatalog(const std::string& path, const char* vfs);
 
-// Consistent, as after a clean stop: the next start need not check it.
+// Marks the catalog as consistent, as after a clean stop: the next start need not check it.
 Status MarkClean(Db& db);
 
-// A backup: clean, and older than whatever it is put beside, where its open runs may have ended long since. The mark
-// stays until a start has seen to them.
+// Marks the catalog as a backup: clean, but older than the files beside it, and its open runs may have ended long
+// since. The mark stays until a start has dealt with them.
 Status MarkBackup(Db& db);
 Result<bool> IsBackup(Db& db);
 Status UnmarkBackup(Db& db);

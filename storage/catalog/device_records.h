@@ -1,5 +1,5 @@
-// What runs have reached on devices: measured ceilings, of each quantity of a device the last one that was recorded.
-// They outlive the runs that they are of. Functions over a Db; those that change it are for a Writer job.
+// Records of devices that outlive the runs: leftovers, devices that processes of an ended run may still use, and
+// ceilings, the rates that runs have measured. Functions over a Db; those that change it are for a Writer job.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,26 @@
 
 namespace kprof {
 
-// Devices that processes of an ended run may still use, as nobody could end them: noted with the end of that run, gone
-// with the end of the next run that was there and was told. They outlive the row of the run, which may be deleted, but
-// not the kernel under which the processes ran. Functions over a Db; those that change it are for a Writer job.
+// A device that processes of an ended run may still use, as nobody could end them. Noted with the end of that run, and
+// gone with the end of the next run that used the device and was told. Outlives the row of the run, which may be
+// deleted, but not the kernel under which the processes ran.
 struct LeftoverRow {
   std::string device;
-  std::string run_id;   // which left them
+  std::string run_id;   // the run that left them
   std::string boot_id;  // of the kernel that it ran under
   bool operator==(const LeftoverRow&) const = default;
 };
 
-// In the place of an earlier one of the same device.
+// Replaces an earlier one of the same device.
 Status NoteLeftover(Db& db, const LeftoverRow& leftover);
 
-// One that is there no longer, or of another run by now, is fine.
+// A row that is gone, or is of another run by now, is fine.
 Status ForgetLeftover(Db& db, const LeftoverRow& leftover);
 
-// In the order of their devices' names.
+// In the order of the devices' names.
 Result<std::vector<LeftoverRow>> ReadLeftovers(Db& db);
 
+// A measured ceiling of a device: the last record of its quantity. Outlives the run that measured it.
 struct CeilingRow {
   std::string device;      // its uuid, or where it has none its id
   std::string quantity;    // these four as daemon/devices/peaks/device_peaks.h has them
@@ -45,10 +46,10 @@ struct CeilingRow {
   bool operator==(const CeilingRow&) const = default;
 };
 
-// In the place of an earlier one of the same quantity.
+// Replaces an earlier one of the same quantity.
 Status PutCeiling(Db& db, const CeilingRow& ceiling);
 
-// All of that device; none is fine.
+// Removes all ceilings of the device; none is fine.
 Status DropCeilings(Db& db, const std::string& device);
 
 // In the order of devices and quantities.

@@ -1,5 +1,6 @@
-// What is dropped first when results grow old or too many: ended, unpinned runs, oldest first; then sessions that have
-// none left. Of runs it only decides; deleting is the caller's (daemon/runs), which knows what is in use.
+// Retention: which results go first when they are too old or too many. Ended, unpinned runs go first, oldest first;
+// then sessions that have no run left. Runs are only chosen here; the caller (daemon/runs), which knows what is in use,
+// deletes them. Also the facts that retention needs: the last known time, and sums per owner.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +13,18 @@
 
 namespace kprof {
 
-// The last time that the catalog knows to have been: what a clock is compared with by those who remove what is old
-// (expiry_clock.h). Functions over a Db; the one that changes it is for a Writer job.
-
-// Unix ns: what was noted last; where nothing was, when the newest entry of the audit was written, or the newest run
-// was queued. Nothing for a catalog in which nothing is.
+// The last time (Unix ns) that the catalog knows: those who remove old results compare a clock with it
+// (expiry_clock.h). It is the time that was noted last; without one, the time of the newest audit entry, or of the
+// newest run's queueing. Nothing for an empty catalog. NoteKnownTime is for a Writer job.
 Result<std::optional<int64_t>> ReadKnownTime(Db& db);
 
 Status NoteKnownTime(Db& db, int64_t unix_ns);
 
-// What each user has stored, in sums that the catalog's triggers keep: cheap at any size. A function over a Db.
+// Sums of what one user has stored. The catalog's triggers keep them: cheap at any size. A function over a Db.
 struct OwnedSums {
   int64_t runs = 0;
   int64_t sessions = 0;
-  int64_t bytes = 0;  // of artifacts, commands, environments and labels
+  int64_t bytes = 0;  // of artifacts, traces, commands, environments and labels
   bool operator==(const OwnedSums&) const = default;
 };
 
@@ -38,20 +37,20 @@ struct RetentionPolicy {
   bool operator==(const RetentionPolicy&) const = default;
 };
 
-// Ids to delete, oldest first, at most `limit` of them: every run ended longer ago than max_age_ns, then as many more
-// as bring the artifacts under max_artifact_bytes. Never an open or a pinned one.
+// Ids to delete, oldest first, at most `limit` of them: all runs that ended longer ago than max_age_ns, then as many
+// more as bring the artifacts under max_artifact_bytes. Never an open or a pinned one.
 Result<std::vector<std::string>> ChooseExpiredRuns(Db& db, const RetentionPolicy& policy, int64_t now_ns,
                                                    int64_t limit);
 
-// Removes sessions that ended longer ago than max_age_ns and of which no run is left, oldest first, at most `limit` of
-// them. For a Writer job.
+// Removes sessions that ended longer ago than max_age_ns and have no run left, oldest first, at most `limit` of them.
+// For a Writer job.
 Status DeleteExpiredSessions(Db& db, const RetentionPolicy& policy, int64_t now_ns, int64_t limit);
 
-// Removes the oldest of the user's sessions that ended and of which no run is left; false: among the oldest thousand
-// there is none. For a Writer job.
+// Removes the oldest of the user's sessions that ended and have no run left; false: there is none among the oldest
+// thousand. For a Writer job.
 Result<bool> DeleteOldestEmptySession(Db& db, uint32_t uid);
 
-// The bytes of artifacts that no policy removes: of open and pinned runs, and of run `id`, which is to stay.
+// The bytes of artifacts that no policy removes: those of open and pinned runs, and of run `id`, which is to stay.
 // Walks the index of ended runs: not free in a large catalog.
 Result<int64_t> ReadLastingArtifactBytes(Db& db, const std::string& id);
 

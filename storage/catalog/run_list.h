@@ -1,5 +1,6 @@
-// Which runs there are: found by key, by prefix, by place, by filter. Functions over a Db that only read, for a lent
-// reader or a Writer job. Decide nothing about who may see what: callers pass `uid` to narrow, or nothing for all.
+// Finds runs: by key, by prefix, by place, by filter, by the sources of an import. Functions over a Db that only read,
+// for a lent reader or a Writer job. Decide nothing about who may see what: callers pass `uid` to narrow, or nothing
+// for all.
 #pragma once
 
 #include <cstdint>
@@ -35,24 +36,24 @@ Result<std::vector<std::string>> SelectIds(Db& db, const IdQuery& query);
 // The first text after all that start with `prefix`; empty when there is none.
 std::string EndOfPrefix(std::string prefix);
 
-// Whether an owner has imported the same sources before. Functions over a Db that only read.
+// A source that an import needs, to find an earlier import of the same sources.
 struct WantedSource {
   std::string hash;                   // as in TracePartRow, and below
-  std::optional<std::string> format;  // that it is read as; none: whatever it was read as is right
+  std::optional<std::string> format;  // that it is read as; none: any format is right
   std::optional<int64_t> asked_rank;
 };
 
-// Whether each of these sizes is that of a source which the owner has imported: else there is no need to hash any.
+// True if the owner has imported a source of each of these sizes. If false, there is no need to hash any.
 Result<bool> HasSourcesOfSizes(Db& db, uint32_t uid, const std::vector<int64_t>& sizes_bytes);
 
-// The newest import of the owner's that is done and of exactly these sources, in whatever order; `kept`: one that has
-// kept them, too. Of imports that share a source the newest hundred are looked at.
+// The owner's newest import that is done and has exactly these sources, in any order; `kept`: one that has kept them,
+// too. Looks at the newest hundred imports that share a source.
 Result<std::optional<RunRow>> FindImport(Db& db, uint32_t uid, std::vector<WantedSource> sources, bool kept);
 
-// Nothing when there is none; a failure to look is a failure, else a retried request would start a second run.
+// Nothing when there is none. A failed read is a failure: else a retried request would start a second run.
 Result<std::optional<RunRow>> ReadRunByKey(Db& db, uint32_t uid, const std::string& idempotency_key);
 
-// Runs that have not ended, oldest first: what a restart has to deal with. Bounded work: uses a partial index.
+// Runs that have not ended, oldest first, for a restart to deal with. Bounded work: uses a partial index.
 Result<std::vector<RunRow>> ReadOpenRuns(Db& db);
 
 // The newest id; empty for an empty catalog.

@@ -1,4 +1,4 @@
-// A run as the catalog keeps it. A value: filled by whoever runs it, stored by run_table.h, listed by run_list.h.
+// A run as the catalog keeps it. A value: the code that runs it fills it, run_table.h stores it, run_list.h finds it.
 // Bytes that users gave (argv, cwd, environment) are bytes, not text.
 #pragma once
 
@@ -12,18 +12,18 @@
 
 namespace kprof {
 
-// Who starts a run's supervisor: settled when the run is submitted, and stored with it.
+// The program that starts a run's supervisor: settled when the run is submitted, and stored with it.
 enum class RunStarter { kDaemon, kClient, kHelper };
 
-// A part of a run's trace as the catalog keeps it: which file it is, what it was made of, and how much is in it. A
-// value; run_details.h stores it, storage/trace reads the file itself.
+// A part of a run's trace as the catalog keeps it: its file, its source, and how much is in it. A value: run_details.h
+// stores it; storage/trace reads the file itself.
 struct TracePartRow {
   std::string name;  // unique in its run; Layout::TracePartPath says where it lies
   std::optional<int64_t> rank;
-  std::string source_name;    // bytes: as its owner calls the file that it was made of
-  std::string source_format;  // that it was read as
+  std::string source_name;    // bytes: the owner's name of the source file
+  std::string source_format;  // the format that it was read as
   int64_t source_bytes = 0;
-  std::string source_hash;            // source_hash.h: its size, '-', a hash; empty: of no file that was read whole
+  std::string source_hash;            // source_hash.h: size, '-', hash; empty: no file was read whole
   std::string source_artifact;        // the artifact that is the source; empty: it is not kept
   std::string asked_format;           // as the import asked for it, as is the rank
   std::optional<int64_t> asked_rank;  // another wish is another import
@@ -36,7 +36,7 @@ struct TracePartRow {
   bool operator==(const TracePartRow&) const = default;
 };
 
-// What the parts of a run come to.
+// The sums of a run's parts.
 struct TraceTotals {
   int64_t slices = 0;
   int64_t instants = 0;
@@ -57,7 +57,7 @@ constexpr bool IsTerminal(RunState state) {
   return state == RunState::kDone || state == RunState::kFailed || state == RunState::kCancelled;
 }
 
-// Why a run failed or was cancelled, or a session ended otherwise than by being closed.
+// The reason why a run failed or was cancelled, or why a session ended without being closed.
 struct RunError {
   std::string code;  // a name of storage/base/status.h
   std::string message;
@@ -127,7 +127,7 @@ struct RunRow {
   bool operator==(const RunRow&) const = default;
 };
 
-// The artifact of exactly that name, within `run`; null when it has none.
+// The artifact of exactly that name, within `run`; null when there is none.
 const ArtifactRow* FindArtifact(const RunRow& run, std::string_view name);
 
 }  // namespace kprof

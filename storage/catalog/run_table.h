@@ -1,5 +1,5 @@
 // One run in the catalog: insert, update, read, delete. Functions over a Db; those that change it are for a Writer job.
-// Which runs there are is run_list.h.
+// Lists and searches of runs are run_list.h.
 #pragma once
 
 #include <optional>
@@ -16,19 +16,17 @@
 
 namespace kprof {
 
-// Lists of strings in one column: argv and environment, each entry followed by a zero byte.
-
-// REQUIRES: no entry has a zero byte, no name of a variable has a '='.
+// A list of strings as one column (argv and environment): each entry, then a zero byte. REQUIRES: no entry has a zero
+// byte, no name of a variable has a '='.
 std::string Joined(const std::vector<std::string>& strings);
 std::string JoinedEnvironment(const std::vector<std::pair<std::string, std::string>>& environment);
 
-// The way back. Bytes that nobody joined give some list.
+// The list in such bytes. Bytes that nobody joined give some list.
 std::vector<std::string> Split(std::string_view bytes);
 std::vector<std::pair<std::string, std::string>> SplitEnvironment(std::string_view bytes);
 
-// Reads whole runs: the row and all that hangs on it.
-
-// Its statements are prepared once, for one run or a thousand. Must not outlive its Db.
+// Reads whole runs: the row and its details. Its statements are prepared once, for one run or a thousand. Must not
+// outlive its Db.
 class RunReader {
  public:
   explicit RunReader(Db& db);
@@ -36,7 +34,7 @@ class RunReader {
   // Nothing when there is no such run.
   Result<std::optional<RunRow>> Read(const std::string& id);
 
-  // Those of `ids` that are there, in that order.
+  // The runs of `ids` that are there, in that order.
   Result<std::vector<RunRow>> ReadAll(const std::vector<std::string>& ids);
 
  private:
@@ -44,21 +42,21 @@ class RunReader {
   RunDetailsReader parts_;
 };
 
-// With all that hangs on it. Fails with kUsage when the id, (uid, idempotency_key) or (session_id, round) is taken, or
-// when an argument or the environment has a zero byte.
+// Inserts the run with its details. Fails with kUsage when the id, (uid, idempotency_key) or (session_id, round) is
+// taken, or when an argument or the environment has a zero byte.
 Status InsertRun(Db& db, const RunRow& run);
 
-// State, shared, attached, timeout, times, exit, error, output sizes, trust, artifacts and metrics become those of
-// `run` (devices, labels, command, owner, session, round, priority, starter and queue timeout never change after
-// InsertRun; pinned is only changed by SetPinned). Fails with kNotFound.
+// State, shared, attached, timeout, times, exit, error, output sizes, trust, artifacts, metrics and trace become those
+// of `run`. The rest (devices, labels, command, owner, session, round, priority, starter, queue timeout...) never
+// changes after InsertRun; only SetPinned changes pinned. Fails with kNotFound.
 Status UpdateRun(Db& db, const RunRow& run);
 
 Status SetPinned(Db& db, const std::string& id, bool pinned);
 
-// Adds one artifact; one of that name is replaced. Fails with kNotFound for an unknown run.
+// Adds one artifact; replaces one of the same name. Fails with kNotFound for an unknown run.
 Status AddArtifact(Db& db, const std::string& run_id, const ArtifactRow& artifact);
 
-// The run and all that hangs on it. Fails with kNotFound.
+// Deletes the run and its details. Fails with kNotFound.
 Status DeleteRun(Db& db, const std::string& id);
 
 Result<RunRow> ReadRun(Db& db, const std::string& id);  // kNotFound

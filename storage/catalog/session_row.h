@@ -1,5 +1,4 @@
-// A session as the catalog keeps it. A value: filled by whoever runs it, stored by session_table.h, listed by
-// session_table.h.
+// A session as the catalog keeps it. A value: the code that runs it fills it, session_table.h stores and lists it.
 #pragma once
 
 #include <cstdint>

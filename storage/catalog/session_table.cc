@@ -16,9 +16,8 @@
 namespace kprof {
 namespace {
 
-// Reads whole sessions: the row and all that hangs on it.
-
-// Its statements are prepared once, for one session or a thousand. Must not outlive its Db.
+// Reads whole sessions: the row and its details. Its statements are prepared once, for one session or a thousand. Must
+// not outlive its Db.
 class SessionReader {
  public:
   explicit SessionReader(Db& db);

@@ -1,5 +1,6 @@
-// One session in the catalog: insert, update, read, and the numbers of its rounds. Functions over a Db; those that
-// change it are for a Writer job. Which sessions there are is session_table.h.
+// Sessions in the catalog: insert, update, read and list, and the runs that are their rounds. Functions over a Db;
+// those that change it are for a Writer job. Reading is also for a lent reader. Decide nothing about who may see what:
+// callers pass `uid` to narrow, or nothing for all.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,7 @@
 
 namespace kprof {
 
-// Which sessions there are, and which runs are their rounds. Functions over a Db that only read, for a lent reader or a
-// Writer job. Decide nothing about who may see what: callers pass `uid` to narrow, or nothing for all.
-
-// Sessions that have not ended, oldest first: what a restart has to deal with. Bounded work: uses a partial index.
+// Sessions that have not ended, oldest first, for a restart to deal with. Bounded work: uses a partial index.
 Result<std::vector<SessionRow>> ReadOpenSessions(Db& db);
 
 // The newest id; empty when there was no session yet.
@@ -40,18 +38,18 @@ Result<std::vector<std::string>> FindSessionIds(Db& db, const std::string& prefi
 // The id `back` places before the newest. kNotFound when there are not as many.
 Result<std::string> ReadRecentSessionId(Db& db, int64_t back, std::optional<uint32_t> uid);
 
-// The runs of a session whose round is above `after`, in that order, at most `limit`.
+// The runs of a session with a round above `after`, in that order, at most `limit`.
 Result<std::vector<RunRow>> ListRounds(Db& db, const std::string& session_id, int64_t after, int64_t limit);
 
-// With its devices, labels and trust. Fails with kUsage when the id is taken.
+// Inserts the session with its devices, labels and trust. Fails with kUsage when the id is taken.
 Status InsertSession(Db& db, const SessionRow& session);
 
-// State, times and error become those of `session` (all else never changes after InsertSession; last_round is only
-// changed by TakeRound). Fails with kNotFound.
+// State, times, error and trust become those of `session`. All else never changes after InsertSession, and only
+// TakeRound changes last_round. Fails with kNotFound.
 Status UpdateSession(Db& db, const SessionRow& session);
 
-// The number of the session's next round, from 1. Fails with kLeaseLost when it neither waits nor is open, or is not
-// there.
+// Takes the number of the session's next round, from 1. Fails with kLeaseLost when the session is neither queued nor
+// open, or is not there.
 Result<int64_t> TakeRound(Db& db, const std::string& session_id);
 
 Result<SessionRow> ReadSession(Db& db, const std::string& id);  // kNotFound

@@ -1,4 +1,4 @@
-// OpenSSL's objects, each with its owner: freed when it goes, never copied.
+// Owners of OpenSSL's objects: each frees its object when it goes, and is never copied.
 #pragma once
 
 #include <openssl/bio.h>

@@ -1,9 +1,9 @@
 // Carries bytes between a TLS connection and a plain socket, both ways, so that gRPC can be handed the plain socket's
 // other end while certificates stay our own business. Used by daemon and client alike.
 //
-// Never blocks and never waits: Step moves what can be moved now, and says what to wait for before the next. What it
-// holds is bounded, kBufferBytes each way: a side that does not read stops the other one from being read, and nobody
-// else. The end of one direction is passed on as such; the other goes on. One thread at a time.
+// Never blocks and never waits: Step moves the bytes that can be moved now, and says what to wait for before the next.
+// Holds at most kBufferBytes each way: a side that does not read stops only the reading from the other side. The end of
+// one direction is passed on as such; the other goes on. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,10 @@ namespace kprof {
 
 // How a TLS connection broke.
 struct TlsFailure {
-  unsigned long error = 0;  // OpenSSL's, of which ERR_GET_REASON tells an alert of the peer's
+  unsigned long error = 0;  // OpenSSL's; ERR_GET_REASON of it tells an alert from the peer
   int system_error = 0;     // errno, where the connection broke below TLS
-  // Takes what OpenSSL's queue of this thread has of the call that returned `result`; call it right after that.
+  // Takes the errors of the call that returned `result` from OpenSSL's queue of this thread; call it right after that
+  // call.
   static TlsFailure Take(const SSL* ssl, int result);
   bool any() const { return error != 0 || system_error != 0; }
 };
@@ -27,13 +28,13 @@ class TlsPump {
  public:
   static constexpr size_t kBufferBytes = 16 << 10;  // the most that a TLS record holds
 
-  // What has to happen before Step can do more. Nothing at all of it: done().
+  // The events that Step waits for before it can do more. None, and `more` is false: done().
   struct Wants {
     bool tls_read = false;
     bool tls_write = false;
     bool plain_read = false;
     bool plain_write = false;
-    bool more = false;  // nothing: there was just enough for one step, and others shall have their turn
+    bool more = false;  // no event: this was enough for one step, and others get their turn
   };
 
   // `ssl` has shaken hands on `tls`; both sockets do not block. SIGPIPE must be blocked or ignored.
@@ -43,14 +44,14 @@ class TlsPump {
 
   Wants Step();
 
-  // Tells the peer that this is the end, if it can be told at once, and ends.
+  // Tells the peer of the end, if that can be done at once, and ends.
   void Close();
 
   bool done() const { return done_; }
   // Something has come in over TLS.
   bool heard() const { return heard_; }
-  // The plain side has ended: what remains is for the peer to take what is on its way, to be told, and to end, too. It
-  // may not; whoever drives this sets a limit.
+  // The plain side has ended. The peer still has to take the bytes on their way, hear of the end, and end as well. It
+  // may never do so: the caller sets a limit.
   bool lingers() const { return out_ended_ && !done_; }
   const TlsFailure& failure() const { return failure_; }
   SSL* ssl() const { return ssl_.get(); }
@@ -71,7 +72,7 @@ class TlsPump {
   bool ReadPlain(Wants& wants);
   bool WriteTls(Wants& wants);
   bool TellPeer(Wants& wants);
-  // Of an SSL call that returned `result`: true when it only has to wait.
+  // True if an SSL call that returned `result` only has to wait; notes in `wants` for what.
   bool MustWait(int result, Wants& wants);
   void Break(const TlsFailure& failure);
 

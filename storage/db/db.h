@@ -1,5 +1,5 @@
-// One SQLite connection: open flags, pragmas, transactions. A Db belongs to one thread at a time (opened NOMUTEX).
-// Knows no schema (catalog_schema.h) and no policy for user SQL (sandbox/).
+// One SQLite connection: open flags, pragmas, transactions, and its kept statements. A Db belongs to one thread at a
+// time (opened NOMUTEX). Knows no schema (catalog_schema.h) and no policy for user SQL (sandbox/).
 #pragma once
 
 #include <sqlite3.h>
@@ -17,15 +17,15 @@
 
 namespace kprof {
 
-// Prepared statements of one connection that nobody uses at the moment, by their text: to prepare one takes as long as
-// to run it ten times. One of each text; when it is full, what comes back is let go.
-//
-// Belongs to the thread of its Db.
 struct FinalizeStatement {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
 using StatementHandle = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
+// Prepared statements of one connection that nobody uses at the moment, by their text. Preparing a statement takes as
+// long as running it ten times. Keeps one of each text; a full cache drops statements that come back.
+//
+// Belongs to the thread of its Db.
 class StatementCache {
  public:
   explicit StatementCache(size_t limit) : limit_(limit) {}
@@ -41,11 +41,11 @@ class StatementCache {
   std::unordered_map<std::string, StatementHandle> idle_;  // reset, with nothing bound
 };
 
-// What SQLite said, as a Status: SQLITE_FULL is kStorageFull, CORRUPT, NOTADB and IOERR are kStorageBroken (IOERR
-// caused by ENOSPC is kStorageFull), INTERRUPT is kCancelled, BUSY is kQueueFull, AUTH and READONLY are kNotPermitted,
-// TOOBIG is kUsage, CANTOPEN is what errno says (absent is kNotFound), the rest is kInternal.
-// REQUIRES: `db` may be null. errno was 0 before the call that failed, and nothing was called since: it is how SQLite
-// tells the reason of an IOERR or CANTOPEN.
+// SQLite's error as a Status: SQLITE_FULL is kStorageFull, CORRUPT, NOTADB and IOERR are kStorageBroken (IOERR caused
+// by ENOSPC is kStorageFull), INTERRUPT is kCancelled, BUSY is kQueueFull, AUTH and READONLY are kNotPermitted, TOOBIG
+// is kUsage, CANTOPEN is what errno says (absent is kNotFound), the rest is kInternal. `db` may be null.
+// REQUIRES: errno was 0 before the call that failed, and nothing was called since. SQLite leaves the reason of an IOERR
+// or CANTOPEN there.
 Status FailSqlite(sqlite3* db, int result, std::string what);
 
 class Db {
@@ -54,7 +54,7 @@ class Db {
   struct Options {
     Mode mode = Mode::kReadOnly;
     // Only for kReadWrite. False: opening changes nothing in the file, the journal mode stays as it is, and closing
-    // does not fold a WAL back. To look before touching, and for copies that are to stand alone.
+    // does not fold a WAL back. For a look before touching, and for copies that must stand alone.
     bool wal = true;
     // Only for kReadOnly: nobody will ever change the file, so nothing is locked, nor looked for beside it.
     bool immutable = false;
@@ -65,7 +65,7 @@ class Db {
     const char* vfs = nullptr;
     int64_t cache_bytes = 1 << 20;
     int busy_timeout_ms = 5000;
-    // So many prepared statements are kept for the next time; each takes some KiB.
+    // The number of prepared statements that are kept for reuse; each takes some KiB.
     size_t kept_statements = 0;
   };
 
@@ -85,7 +85,7 @@ class Db {
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
   int64_t changes() const { return sqlite3_changes64(handle_.get()); }
   sqlite3* handle() { return handle_.get(); }
-  // Null where none are kept.
+  // Null when no statements are kept.
   StatementCache* statements() { return statements_.get(); }
 
  private:
@@ -97,10 +97,9 @@ class Db {
   std::unique_ptr<StatementCache> statements_;  // goes before the connection
 };
 
-// Copies a database into another, page by page, as one snapshot of it, while others write to it.
-
-// `to` is empty, and then a file that stands alone: it opens even where nothing may be written. Blocking, with pauses
-// that leave the disk to others. kCancelled when told to stop. `from` holds its snapshot until it is closed.
+// Copies a database into another, page by page, as one snapshot, while others write to it. REQUIRES: `to` is empty. It
+// then stands alone: it opens even where nothing may be written. Blocking, with pauses that leave the disk to others.
+// kCancelled when told to stop. `from` holds its snapshot until it is closed.
 Status CopyDb(Db& from, Db& to, const std::stop_token& stop);
 
 }  // namespace kprof

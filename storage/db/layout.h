@@ -1,6 +1,6 @@
 // Where things lie under the state folder:
 //
-//   catalog.db              what is asked across runs (SQLite, WAL)
+//   catalog.db              the catalog of all runs (SQLite, WAL)
 //   catalog.db.restored     a backup that takes its place at the next moment (catalog_restore.h)
 //   catalog.db.replaced/    the one before it, on its way to lost/
 //   reserve                 space for a start and a delete on a full disk (catalog.h)
@@ -10,9 +10,9 @@
 //     output.progress         beside them while it runs
 //     <name>                  files it left
 //     <part>.trace.db         the parts of its trace
-//   spool/<id>              what a queued run needs to start (its whole environment); gone once it started
+//   spool/<id>              the data that a queued run needs to start (its whole environment); gone once it started
 //   tmp/                    unfinished copies; emptied at start
-//   lost/                   what was found and belongs to no run of the catalog; catalogs that a restore replaced
+//   lost/                   files that belong to no run of the catalog; catalogs that a restore replaced
 //
 // Pure names; creates nothing. Names from outside are checked by IsSafeName before they get here.
 #pragma once
@@ -22,9 +22,8 @@
 
 namespace kprof {
 
-// What to do about a catalog that is damaged or gone.
-
-// Names the state folder: without it, kprofd would replace the catalog of another one, its default.
+// The remedy for a catalog that is damaged or gone. It names the state folder: without the name, the user's command
+// would replace the catalog in kprofd's default folder.
 std::string RestoreRemedy(const std::string& state_folder);
 
 inline constexpr std::string_view kTracePartEnding = ".trace.db";

@@ -1,6 +1,6 @@
 // Read-only connections, lent one per job and given back by the lease's destructor. Connections are opened when first
-// needed and kept, at most `limit`. All that one lease reads is of one moment, that of its first read; so a lease that
-// is kept for long keeps the WAL from shrinking.
+// needed and kept, at most `limit`. A lease reads the database as it was at the lease's first read. So a lease that is
+// kept for long keeps the WAL from shrinking.
 //
 // Any thread. Borrow waits until one is free or the stop token fires (kCancelled), or `wait_ms` has passed
 // (kQueueFull).

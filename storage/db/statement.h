@@ -31,8 +31,8 @@ class Statement {
   Statement& BindNull(int index);
   Statement& BindMaybe(int index, std::optional<int64_t> value);
 
-  // True while there is a row. After false, status() says whether it ended or failed; ended, it may be bound and run
-  // again. A failure stays for good.
+  // True while there is a row. After false, status() says if it ended or failed. An ended statement may be bound and
+  // run again; a failure stays for good.
   bool Next();
   // Runs a statement that returns no rows, and makes it ready to be bound again.
   Status Run();
@@ -48,7 +48,7 @@ class Statement {
   sqlite3_stmt* handle() { return handle_.get(); }
 
  private:
-  // Back to where its Db keeps them, if it does and it did not fail.
+  // Gives a statement back to its Db's cache, if there is one, else frees it.
   struct GiveBack {
     void operator()(sqlite3_stmt* statement) const {
       if (cache == nullptr) return static_cast<void>(sqlite3_finalize(statement));

@@ -8,8 +8,8 @@
 //
 // A commit that fails fails all of its jobs. When a failing job takes the whole transaction with it (SQLite does so on
 // a full or broken disk), the others are run again, each alone: so a job may run twice, and changes nothing but the Db.
-// What failed in the very last step, the sync, might be found in the WAL after a crash. A failed commit is therefore
-// followed by an attempt to empty the WAL; only a disk that refuses this too leaves that doubt.
+// A commit that failed in its very last step, the sync, might be found in the WAL after a crash. A failed commit is
+// therefore followed by an attempt to empty the WAL; only a disk that refuses this too leaves that doubt.
 #pragma once
 
 #include <atomic>
@@ -30,13 +30,13 @@
 
 namespace kprof {
 
-// Counts the changes of something that many look at, so that whoever kept what it was like can tell whether it still
-// is. Read the count first, then look: what changes in between makes the count another one.
+// Counts the changes of a thing that many read, so that a reader who kept an answer can tell if it is still true. Read
+// the count first, then the thing: a change in between then shows as another count.
 //
 // Any thread.
 class ChangeCounter {
  public:
-  // After the change, before anybody is told of it.
+  // Call it after the change, before anybody is told of it.
   void Bump() { count_.fetch_add(1, std::memory_order_acq_rel); }
   uint64_t count() const { return count_.load(std::memory_order_acquire); }
 
@@ -44,10 +44,10 @@ class ChangeCounter {
   std::atomic<uint64_t> count_{1};
 };
 
-// What a commit outlasts. All of them outlast the death of the process at once.
+// The events that a commit survives. Every commit survives the death of the process at once.
 enum class Durability : uint8_t {
-  kNow,    // a loss of power, too
-  kLater,  // that as well once a later commit does; until then it may be undone by one, with all that came after it
+  kNow,    // survives a loss of power, too
+  kLater,  // so does this one once a later commit does; until then a loss of power may undo it and all later ones
 };
 
 class Writer {
@@ -60,10 +60,10 @@ class Writer {
     size_t batch_limit_jobs = 256;
     // The WAL is folded back into the database after this long without a job, once.
     int checkpoint_idle_ms = 1000;
-    // Null, or what counts each commit, before its jobs are told; outlives the writer.
+    // Counts each commit, before its jobs are told; null: nobody counts. Outlives the writer.
     ChangeCounter* changes = nullptr;
-    // Hears of each transaction, on the writer thread: how long it took, its sync included, how many jobs were in it,
-    // and whether it is in the database. May be empty.
+    // Called on the writer thread for each transaction: how long it took, its sync included, how many jobs were in it,
+    // and if it is in the database. May be empty.
     std::function<void(int64_t took_ns, size_t jobs, const Status& committed)> on_commit;
   };
 
@@ -79,7 +79,7 @@ class Writer {
   // Waits for the commit. Not from the io loop, not from a `done`.
   Status SubmitAndWait(Job job, Durability durability = Durability::kNow);
 
-  // Commits so far: a sign of life.
+  // The number of commits so far: a sign of life.
   int64_t commits() const;
 
  private:
@@ -89,7 +89,7 @@ class Writer {
     Durability durability;
   };
   void Work();
-  // Waits for jobs, at most `patience` where there is one, and takes some. False: it is over.
+  // Waits for jobs, at most `patience` if it is set, and takes some. False: the writer is to end.
   bool AwaitBatch(std::optional<std::chrono::milliseconds> patience, std::vector<Entry>& batch);
   void CommitBatch(std::span<Entry> batch);
   Status SyncAsAsked(std::span<const Entry> batch);

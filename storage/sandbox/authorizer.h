@@ -1,9 +1,9 @@
-// What a user's statement may do: an allow-list, asked by SQLite while it prepares the statement. Reading the tables on
-// offer and json_each and json_tree, calling the functions of authorizer.h, SELECT and recursion; nothing else.
-// Keeps the first refusal in words. It is one of several fences; the connection it guards has nothing else to offer
-// (catalog_module.h) and can open no file (temp_space.h).
+// The allow-list of a user's statement, which SQLite asks while it prepares the statement. Allowed are reading the
+// tables on offer and json_each and json_tree, calling allowed functions (IsAllowedFunction, and those of guests),
+// SELECT and recursion; nothing else. Keeps the first refusal in words. It is one of several fences: the connection
+// that it guards has nothing else to offer (catalog_module.h) and can open no file (temp_space.h).
 //
-// Also ends a preparation that takes too long, as SQLite's progress handler is not asked then.
+// Also ends a preparation that takes too long, as SQLite does not ask its progress handler then.
 #pragma once
 
 #include <sqlite3.h>
@@ -20,20 +20,16 @@ struct sqlite3;
 
 namespace kprof {
 
-// The SQL functions that a user's query may call: those that only compute from their arguments. A list of what is
-// allowed, so that a function which a later SQLite brings stays shut until somebody has looked at it. Left out with
-// intent: whatever loads code or touches files (load_extension, fts3_tokenizer, edit, readfile, writefile), asks about
-// the connection or the build (changes, sqlite_compileoption_get), writes the log (sqlite_log), belongs to full-text
-// and r-tree tables, or takes quadratic time (json_patch).
-
-// Upper and lower case are the same.
+// True for a SQL function that a user's query may call: one that only computes from its arguments. Upper and lower case
+// are the same. The list names the allowed functions, so a function of a later SQLite stays shut until somebody has
+// looked at it. Left out with intent are functions that load code or touch files (load_extension, fts3_tokenizer, edit,
+// readfile, writefile), ask about the connection or the build (changes, sqlite_compileoption_get), write the log
+// (sqlite_log), belong to full-text and r-tree tables, or take quadratic time (json_patch).
 bool IsAllowedFunction(std::string_view name);
 
-// SQLite's words about a user's SQL as a Status: where in the SQL it is, and what would be right instead (the tables
-// there are, the columns of those the SQL mentions).
-
+// SQLite's words about a user's SQL as a Status, with the place in the SQL and a remedy: the tables on offer, or the
+// columns of the tables that the SQL mentions. `guests` may be null.
 // REQUIRES: the connection's latest call failed, with a fault of the SQL.
-// `guests` may be null.
 Status SqlError(sqlite3* db, std::string_view sql, const GuestTables* guests);
 
 class Authorizer {

@@ -1,9 +1,9 @@
 // SQLite's own LIKE, GLOB, instr, replace and trim, with the same results, but with a bound on their time.
 //
-// The originals may take the product of their arguments' lengths, inside one instruction of SQLite's machine, where no
-// progress handler is asked. Measured with 3.40: instr() of 400 KB in 800 KB takes 7 s, trim() of 100 KB by as many
-// characters 57 s, and four times that for each doubling. These are linear, or (LIKE and GLOB) ask the budget as they
-// go and fail with SQLITE_INTERRUPT when it is spent.
+// The originals may take the product of their arguments' lengths, inside one instruction of SQLite's machine, where
+// SQLite asks no progress handler. Measured with 3.40: instr() of 400 KB in 800 KB takes 7 s, trim() of 100 KB by as
+// many characters 57 s, and four times that for each doubling. These are linear, or (LIKE and GLOB) ask the budget as
+// they go and fail with SQLITE_INTERRUPT when it is spent.
 #pragma once
 
 #include <sqlite3.h>

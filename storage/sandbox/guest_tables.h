@@ -1,8 +1,8 @@
-// Tables that a query may read beside the catalog's: of traces, for one. Who has them offers them to the connection
-// that runs the user's SQL; everything else about it (what is allowed, limits) stays with the sandbox.
+// Tables that a query may read beside the catalog's, such as those of traces. Their owner offers them to the connection
+// that runs the user's SQL. The sandbox still decides all else about that connection (what is allowed, limits).
 //
-// On the thread of the query, one at a time. Its work is within the query's budget; SQLite's memory counts as the
-// query's, but for what it takes within a MemoryQuota::Pause; other memory where it is asked for (MemoryQuota::Take).
+// On the thread of the query, one at a time. Their work is part of the query's budget. SQLite's memory counts as the
+// query's, except within a MemoryQuota::Pause. Other memory counts where it is asked for (MemoryQuota::Take).
 #pragma once
 
 #include <sqlite3.h>
@@ -19,7 +19,7 @@
 
 namespace kprof {
 
-// On whose behalf a query runs: what is visible follows from it.
+// The user for whom a query runs. It decides which rows are visible.
 struct Viewer {
   uint32_t uid = 0;
   bool sees_all = false;    // else: the runs of this uid, and those that others share
@@ -27,17 +27,17 @@ struct Viewer {
 };
 
 struct GuestTable {
-  std::string name;     // in lower case; one of the catalog's of that name is not there then
+  std::string name;     // in lower case; it hides a catalog table of that name
   std::string columns;  // "id, name, ...", for messages
 };
 
-// Where guests come to: all of it outlives them.
+// The place that guests are offered to: all of it outlives them.
 struct GuestPlace {
   sqlite3* user;  // the connection that runs the user's SQL
   WorkBudget& budget;
   MemoryQuota& memory;
-  // The sandbox's own connection to the catalog, as of the query's moment; null: there is none. It sees all rows:
-  // guests show those of runs alone of which they were told that the viewer may see them.
+  // The sandbox's own connection to the catalog, as of the query's moment; null: there is none. It sees all rows, so
+  // guests must show only rows of runs that their maker said the viewer may see.
   Db* catalog = nullptr;
 };
 
@@ -46,19 +46,19 @@ class GuestTables {
   virtual ~GuestTables() = default;
 
   virtual std::span<const GuestTable> tables() const = 0;
-  // Functions that come with them, in lower case. They only compute from their arguments.
+  // Functions of the guests, in lower case. They only compute from their arguments.
   virtual std::span<const std::string_view> functions() const = 0;
 
-  // Adds them to the connection, which is closed before this ends. Called once, before there is an authorizer. More
-  // tables may be there from then on.
+  // Adds the tables to the connection, which is closed before this object ends. Called once, before there is an
+  // authorizer. tables() may grow by it.
   virtual Status Offer(const GuestPlace& place) = 0;
-  // The first failure of reading them; SQLite reports only its code. kCancelled is the budget's.
+  // The first failure of reading the tables; SQLite reports only its code. kCancelled is the budget's.
   virtual const Status& status() const = 0;
 };
 
 // "run, slice, ...": the catalog's tables and those of `guests`, which may be null.
 std::string OfferedTableNames(const GuestTables* guests);
-// Null where there is none of that name.
+// Null when no guest table has that name.
 const GuestTable* FindGuestTable(const GuestTables* guests, std::string_view name);
 
 }  // namespace kprof

@@ -1,14 +1,14 @@
-// Bounds the memory that SQLite takes for one query, and ends it in the places where SQLite asks nobody else.
+// Bounds the memory that SQLite takes for one query, and ends the query where SQLite asks nobody else.
 //
 // Why not SQLite's own limits: they are per value (SQLITE_LIMIT_LENGTH) or for the whole process (the heap limit, which
 // would fail the writer too). And preparing calls no progress handler: measured, 800 bytes of SQL (20 common table
 // expressions, each joining the former with itself) take 2 GiB and 10 s to prepare, and each further line doubles it.
-// So SQLite's allocator is replaced, once per process before main, by one that asks the quota of the running thread, if
+// So SQLite's allocator is replaced, once per process before main. The new one asks the quota of the running thread, if
 // there is one. A refused allocation is SQLITE_NOMEM, which SQLite unwinds cleanly.
 //
-// Counts what is allocated and freed within scopes; everything of a query's connections is. One thread at a time.
-// All quotas of the process together have a limit, too, so that neither many queries at once nor many that wait for
-// their readers take more than that.
+// Counts memory that is allocated and freed within scopes; all work of a query's connections is within one. One thread
+// at a time. All quotas of the process together have a limit, too: neither many queries at once nor many that wait for
+// their readers can take more.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class MemoryQuota {
   MemoryQuota(const MemoryQuota&) = delete;
   MemoryQuota& operator=(const MemoryQuota&) = delete;
 
-  // While one lives, what this thread allocates through SQLite counts.
+  // While one lives, SQLite allocations of this thread count.
   class Scope {
    public:
     explicit Scope(MemoryQuota& quota);
@@ -41,8 +41,8 @@ class MemoryQuota {
     MemoryQuota* outer_;
   };
 
-  // While one lives within a scope, what this thread allocates through SQLite counts for nobody: for what outlives the
-  // query, or is bounded by itself. It must be freed within one, too.
+  // While one lives within a scope, SQLite allocations of this thread do not count: for memory that outlives the query,
+  // or has its own bound. It must be freed within a Pause, too.
   class Pause {
    public:
     Pause();
@@ -57,22 +57,22 @@ class MemoryQuota {
   // False when SQLite was in use before main, so that quotas do not work; queries must not be run then.
   static bool IsInstalled();
 
-  // Counts memory that is not SQLite's, before it is taken; less than zero gives it back. Fails where it is refused,
-  // with kUsage, kQueueFull or kCancelled.
+  // Counts memory that is not SQLite's, before it is taken; a negative number gives it back. Fails with kUsage,
+  // kQueueFull or kCancelled when it is refused.
   Status Take(int64_t bytes);
-  // The same for what is found out of whole parts of traces, which does not depend on what is asked: it may be
-  // kPartsTimes as much as the rest.
+  // The same for results from whole parts of traces, whose size does not depend on the question. They may take
+  // kPartsTimes as much as the limit.
   static constexpr int64_t kPartsTimes = 4;
   Status TakeOfParts(int64_t bytes);
 
-  // True once memory was refused for want of memory (not of time).
+  // True once memory was refused because the query was over its limit (not its time).
   bool exceeded() const { return exceeded_; }
-  // True once memory was refused because all others have too much of it.
+  // True once memory was refused because all queries together have too much.
   bool crowded() const { return crowded_; }
   int64_t used_bytes() const { return used_bytes_; }
   int64_t peak_bytes() const { return peak_bytes_; }
 
-  // For the allocator: whether `more_bytes` may be had; the difference an allocation made.
+  // For the allocator. Allows is asked before an allocation, Count is told the difference after it.
   bool Allows(int64_t more_bytes) noexcept;
   void Count(int64_t difference_bytes) noexcept;
 

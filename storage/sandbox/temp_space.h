@@ -1,7 +1,7 @@
-// Where one query's temporary files go, and how much of the disk they may take together: sorts, DISTINCT, recursive
-// queries, materialised subqueries. A SQLite VFS of its own per query: a connection opened through it can open
-// nameless temporary files in the given folder and nothing else, not even by ATTACH.
-// The files never have a name that outlives their opening (O_TMPFILE, or unlinked at once), so a crash leaves nothing.
+// The place of one query's temporary files (sorts, DISTINCT, recursive queries, materialised subqueries), and a limit
+// on the disk that they take together. It is a SQLite VFS of its own per query: a connection opened through it can open
+// nameless temporary files in the given folder and nothing else, not even by ATTACH. The files never have a name that
+// outlives their opening (O_TMPFILE, or unlinked at once), so a crash leaves nothing.
 //
 // Must outlive the connections opened through it. One thread at a time; many of them live side by side.
 #pragma once
@@ -29,7 +29,7 @@ class TempSpace {
   int64_t peak_bytes() const { return peak_bytes_; }
   const std::string& folder() const { return folder_; }
 
-  // For the files: asks for room, or gives it back (less than zero).
+  // For the files: asks for room; a negative number gives it back.
   bool Take(int64_t difference_bytes) noexcept;
 
  private:

@@ -1,15 +1,15 @@
-// A query that somebody else wrote, run so that it can only read, only what its viewer may see, and only so much of the
-// machine: one statement, an allow-list of actions and functions (authorizer.h), limits on time, rows, value size,
-// memory (memory_quota.h) and temporary space (temp_space.h).
+// Runs a query that somebody else wrote. The query can only read, sees only rows that its viewer may see, and takes
+// only a part of the machine: one statement, an allow-list of actions and functions (authorizer.h), limits on time,
+// rows, value size, memory (memory_quota.h) and temporary space (temp_space.h).
 //
 // The SQL runs on a connection of its own that holds no data and can open no file. The catalog is there as virtual
-// tables, which read through a second, read-only connection and yield what the viewer may see (catalog_module.h, which
-// also says why they are not views).
+// tables, which read through a second, read-only connection and yield the rows that the viewer may see
+// (catalog_module.h, which also says why they are not views).
 //
-// One thread at a time, any thread: Open and NextBatch may be called from different workers. Both block. While it lives
-// it may hold a read transaction, which keeps the WAL from shrinking: give up one that is not being read. One that is
-// read too slowly ends by itself, when it is asked for more rows.
-// All that it reads is of one moment: that of its first row.
+// One thread at a time, any thread: Open and NextBatch may be called from different workers. Both block. While the
+// object lives it may hold a read transaction, which keeps the WAL from shrinking: destroy one that nobody reads. A
+// query that is read too slowly fails when it is asked for more rows. All rows are of one moment, that of the first
+// row.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ struct QueryLimits {
   int64_t batch_rows = 1024;
   int64_t batch_bytes = 256 << 10;
   LongWork long_work{};
-  // From its first row on, waiting for the reader included; nothing: a minute, or twice timeout_ms if that is more.
+  // Counts from the first row on, with the waiting for the reader. Nothing: a minute, or twice timeout_ms if that is
+  // more.
   std::optional<int64_t> hold_ms{};
 
   int64_t LongestHoldMs() const;
@@ -46,7 +47,7 @@ struct SqlBytes {
   std::string bytes;
   bool operator==(const SqlBytes&) const = default;
 };
-// Text is always UTF-8; bytes of it that were not are shown as \xNN.
+// Text is always UTF-8: other bytes in it become \xNN.
 using SqlValue = std::variant<std::monostate, int64_t, double, std::string, SqlBytes>;
 
 struct RowBatch {
@@ -56,10 +57,10 @@ struct RowBatch {
 
 class UserQuery {
  public:
-  // Fails with kUsage for SQL that does not parse (with SQLite's words, the place and what there is), is empty, is more
-  // than one statement, has parameters, or is too long or too complex; kNotPermitted for anything but reading what is
-  // offered; kTimedOut, kCancelled and kQueueFull as NextBatch; otherwise as Db::Open, and as the guests do.
-  // `guests`: what it may read beside the catalog; null: nothing.
+  // Fails with kUsage for SQL that does not parse (with SQLite's words, the place and the names that there are), is
+  // empty, is more than one statement, has parameters, or is too long or too complex; kNotPermitted for anything but
+  // reading the tables on offer; kTimedOut, kCancelled and kQueueFull as NextBatch; otherwise as Db::Open, and as the
+  // guests do. `guests`: tables that the query may read beside the catalog; null: none.
   static Result<std::unique_ptr<UserQuery>> Open(const std::string& catalog_path, const Viewer& viewer,
                                                  const std::string& sql, const QueryLimits& limits,
                                                  std::stop_token stop, std::unique_ptr<GuestTables> guests = nullptr);

@@ -1,6 +1,6 @@
-// How much longer a query may work: its time limit, counted only while it works, the stop token of whoever asked, and
-// whether there is room for long work.
-// Asked from SQLite's callbacks, so it is cheap (one clock reading) and keeps its answer once that is no.
+// The work that a query may still do: its time limit, counted only while it works, the stop token of its caller, and
+// the question if there is room for long work. SQLite's callbacks ask it, so it is cheap (one clock reading); once it
+// says no, it stays so.
 // Knows no SQL. One thread at a time.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace kprof {
 
-// What becomes of work that takes long: asked once, from within, when it has had a processor for `after_ms`, or has
-// kept its thread for twenty times as long without; false ends it. By the time alone, a machine under load would make
-// long work of what is short.
+// Asks once, from within the work, if long work may go on; false ends it. Work is long when it has used a processor for
+// `after_ms`, or has kept its thread for twenty times as long. By the clock alone, a machine under load would make long
+// work of short work.
 struct LongWork {
   int64_t after_ms = 0;
   std::function<bool()> may_go_on{};  // null: it may; must not throw
@@ -25,7 +25,7 @@ class WorkBudget {
 
   WorkBudget(int64_t timeout_ms, std::stop_token stop, LongWork long_work = {});
 
-  // While one lives, time counts. They do not nest.
+  // Time counts while a Shift lives. Shifts do not nest.
   class Shift {
    public:
     explicit Shift(WorkBudget& budget);

@@ -1,6 +1,6 @@
 // The parts of the runs that a query is about. Their order gives ids their highest bits (open_part.h).
 //
-// One thread. `pool` must outlive it, and it the connection it is registered with.
+// One thread. `pool` must outlive the set, and the set the connection that it is registered with.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ class TraceSet {
   TraceSet(const TraceSet&) = delete;
   TraceSet& operator=(const TraceSet&) = delete;
 
-  // Before it is registered. Fails as PartReader::Open does, and with kUsage for more than kMostSqlParts.
+  // Call it before the set is registered. Fails as PartReader::Open does, and with kUsage for more than kMostSqlParts.
   Status Add(const TracePlace& place);
 
-  // What the catalog keeps of these runs is shown beside what their parts do. It must outlive the connection.
+  // Also shows what the catalog keeps of these runs. The catalog must outlive the connection.
   void ReadCatalog(Db& catalog, std::vector<std::string> runs) {
     catalog_ = &catalog;
     runs_ = std::move(runs);
@@ -40,7 +40,7 @@ class TraceSet {
   Db* catalog() const { return catalog_; }  // null: there is none
   std::span<const std::string> runs() const { return runs_; }
 
-  // Side tables that parts bring along, as the connection has them.
+  // The side tables of the parts, as the connection has them.
   void Keep(std::vector<std::unique_ptr<BroughtTable>> tables);
   std::span<const std::unique_ptr<BroughtTable>> brought_tables() const { return brought_; }
 
@@ -48,14 +48,14 @@ class TraceSet {
   const QueryBudget& terms() const { return terms_; }
   int64_t rows(EventKind kind) const;
 
-  // How many different values a column of tracks has, by its number there; found out by `count` when first asked.
+  // The number of different values in a column of the table of tracks; `count` finds it out when it is first asked for.
   int64_t TrackValues(int column, const std::function<int64_t()>& count) {
     const auto [found, is_new] = track_values_.try_emplace(column, 0);
     if (is_new) found->second = count();
     return found->second;
   }
 
-  // The first failure of reading, for who is told of it by SQLite's code alone.
+  // The first failure of reading, for callers that hear only SQLite's code.
   const Status& status() const { return status_; }
   void Keep(const Status& failure) {
     if (status_.ok()) status_ = failure;

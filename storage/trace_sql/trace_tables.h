@@ -1,7 +1,6 @@
 // Traces as SQL's tables: slice, instant, counter, flow, flow_point, metadata, track, trace and metric, the side tables
-// of the set's parts under their own names, and the function arg.
-// Conditions are handed inside where they narrow what is read (scan_plan.h); columns are decoded when a value of them
-// is asked for.
+// of the set's parts under their own names, and the function arg. Conditions are handed inside if they narrow what is
+// read (scan_plan.h). Columns are decoded when a value of them is asked for.
 //
 // A table's failure is SQLITE_ERROR with our words as SQLite's message; TraceSet::status has it whole.
 #pragma once
@@ -26,14 +25,14 @@
 
 namespace kprof {
 
-// Values of ours as results of SQLite's.
+// Functions that make a value of ours a result of SQLite's.
 inline void ResultInteger(sqlite3_context* out, int64_t value) {
   if (value != kNoValue) sqlite3_result_int64(out, value);
 }
 inline void ResultInteger(sqlite3_context* out, std::optional<int64_t> value) {
   if (value) sqlite3_result_int64(out, *value);
 }
-// Of what lives as long as the connection.
+// REQUIRES: `text` lives as long as the connection.
 inline void ResultKept(sqlite3_context* out, const std::string& text) {
   sqlite3_result_text64(out, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
 }
@@ -53,10 +52,7 @@ inline Status ResultFlowId(OpenPart& part, int64_t flow_id, sqlite3_context* out
   return OkStatus();
 }
 
-// What a table of traces is: its columns, what SQLite may ask of them, and how it is gone through. trace_tables.h makes
-// a virtual table of it. A column here is a promise in docs/sql.md.
-
-// What conditions on a column are worth. Those on others than kPlain and kNone are looked up or narrow a search.
+// The use of conditions on a column. Those on columns other than kPlain and kNone are looked up or narrow a search.
 enum class ColumnRole : uint8_t {
   kNone,         // its conditions are SQLite's alone
   kPlain,        // an integer
@@ -80,43 +76,46 @@ struct TraceColumn {
 class TraceScan {
  public:
   virtual ~TraceScan() = default;
-  // From the first row that may meet the conditions on; may be called again. `grouped_by`: a column in whose order rows
-  // must come, or -1; `read`: the columns beside it that are read then, and no others; `one_each`: one row for each
-  // value of it will do. (For GROUP BY alone it would do that equal
-  // values come together; but SQLite 3.40 says the same where ORDER BY follows that wants no more than that order.)
+  // The order in which rows are wanted. `grouped_by`: a column in whose order rows must come, or -1; `read`: the
+  // columns beside it that are read then, and no others; `one_each`: one row for each value of it is enough. (For GROUP
+  // BY alone it would be enough that equal values come together; but SQLite 3.40 says the same if an ORDER BY follows
+  // that wants no more than that order.)
   struct Order {
     int grouped_by = -1;
     bool one_each = false;
     bool is_descending = false;
     std::vector<int> read;
   };
+  // Begins at the first row that may meet the conditions; may be called again.
   virtual Status Start(std::span<const ScanCondition> conditions, const Order& order) = 0;
   virtual bool AtEnd() const = 0;
   virtual Status Next() = 0;
   virtual Result<int64_t> RowId() const = 0;
   virtual Status Column(int column, sqlite3_context* out) = 0;
-  // The same where it takes no reading and cannot fail, without the cost of a Status; else they do nothing and are
-  // false.
+  // Next and Column without the cost of a Status, when they need no reading and cannot fail; else they do nothing and
+  // return false.
   virtual bool NextAtHand() { return false; }
   virtual bool ColumnAtHand(int, sqlite3_context*) { return false; }
 };
 
+// A table of traces: its columns, the questions that SQLite may ask of it, and how to go through it.
+// RegisterTraceTables makes a virtual table of it. A column here is a promise in docs/sql.md.
 struct TraceTable {
   const char* name;
   std::span<const TraceColumn> columns;
-  // How many rows it has, about, and how many of them lie in a stretch of time (by their own times, where the table has
+  // About how many rows it has, and how many of them lie in a stretch of time (by their own times, if the table has
   // some).
   int64_t (*rows)(TraceSet& set, const TraceTable& table);
   int64_t (*rows_between)(TraceSet& set, int64_t from_ns, int64_t to_ns);  // null: it has no times
   std::unique_ptr<TraceScan> (*open)(TraceSet& set, const TraceTable& table);
-  // Null where it cannot give rows in the order of a text, of tracks or of runs; else how many different values there
-  // are at most of such a column. May read all of it.
+  // The greatest number of different values that a column of texts, tracks or runs may have; may read all of the
+  // column. Null: the table cannot give rows in the order of such a column.
   int64_t (*groups)(TraceSet& set, int column) = nullptr;
-  // How many different values a column has, where that is known; 0: it is not. Null: of none.
+  // The number of different values in a column; 0: it is not known. Null: it is known of no column.
   int64_t (*values)(TraceSet& set, int column) = nullptr;
 };
 
-// The tables that are always there; side tables that parts bring along come besides (side_tables.h).
+// The tables that are always there. The side tables of parts come in addition (side_tables.h).
 std::span<const TraceTable> TraceTables();
 
 const TraceTable& SliceTable();
@@ -129,8 +128,8 @@ const TraceTable& TrackTable();
 const TraceTable& PartTable();
 const TraceTable& MetricTable();
 
-// Adds them to a connection. The parts must be in `set`, which must outlive the connection. Side tables of a name that
-// is another table's, here or by `is_taken`, are not shown.
+// Adds the tables to a connection. The parts must be in `set`, which must outlive the connection. Leaves out side
+// tables that have the name of another table, here or by `is_taken`.
 // REQUIRES: called once, before an authorizer is set (it would be asked about the tables' declarations).
 Status RegisterTraceTables(sqlite3* db, TraceSet& set, const std::function<bool(std::string_view)>& is_taken = nullptr);
 

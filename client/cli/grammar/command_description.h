@@ -1,5 +1,6 @@
-// What can be typed: a program's options and verbs, read from CLI11's description of its command line, so that what is
-// written from it (verb_completion.h) needs no knowledge of CLI11 and cannot differ from what is parsed. Values.
+// A program's options and verbs, read from CLI11's description of its command line. Completion scripts
+// (verb_completion.h) are written from it, so they need no knowledge of CLI11 and cannot differ from the parser. Also
+// tells options, their values and other words apart before a command line is parsed. Values and pure functions.
 #pragma once
 
 #include <cstddef>
@@ -29,26 +30,27 @@ struct CommandDescription {
 
 CommandDescription DescribeApp(const CLI::App& app);
 
-// The words of a command line before they are parsed: which are options, which are their values. Knows what
-// CommandDescription says of options, and nothing of verbs. Pure functions.
+// The spellings of options: they tell which words of a command line are options, and which are values of options. Knows
+// no verbs.
 struct OptionSpellings {
   std::set<std::string, std::less<>> flags;
   std::set<std::string, std::less<>> valued;  // those that take a value
 };
 
-// Of the program and all its verbs. No spelling is a flag of one verb and takes a value with another.
+// The spellings of the program and all its verbs. No spelling is a flag of one verb and takes a value with another.
 OptionSpellings SpellingsOf(const CommandDescription& program);
 
-// `--device=` as two words, the second of them empty: the parser would take the next word for its value, whatever that
-// is. What stands after -- stays as it is.
+// Splits `--device=` into two words, the second of them empty: the parser would take the next word for its value,
+// whatever that is. Words after -- stay as they are.
 std::vector<std::string> WithEmptyValuesApart(const std::vector<std::string>& words, const OptionSpellings& options);
 
-// Where the nth word (from 0) is that is neither an option nor its value. Nothing where there are fewer, or where an
-// option that is not known comes before: whether the word after it is its value cannot be told.
+// The place of the nth word (from 0) that is neither an option nor the value of one. Nothing: there are fewer, or an
+// unknown option comes before it; the word after an unknown option may be its value or not.
 // REQUIRES: none of the words is --.
 std::optional<size_t> FindPositional(const std::vector<std::string>& words, const OptionSpellings& options, size_t n);
 
-// Takes out of `words`, from `first` on, those that are neither options nor values of these, in their order.
+// Takes the words that are neither options nor values of options out of `words`, from `first` on. Returns them in their
+// order.
 std::vector<std::string> TakeUnknownWords(std::vector<std::string>& words, size_t first,
                                           const OptionSpellings& options);
 

@@ -1,6 +1,6 @@
-// What the user asked for: arguments in, one struct per verb out. How options are spelled is in grammar_*.cc and
-// nowhere else; verb_completion.h and --help are made from the same description, so neither can rot. Values are checked
-// for form here (durations, labels, formats); what they mean is checked by whoever uses them.
+// Parses the command line: arguments in, one struct per verb out. Options are spelled in grammar_*.cc and nowhere else:
+// completion scripts and --help are made from the same description, so neither can rot. Values are checked for form
+// here (durations, labels, formats); the user of a value checks its meaning.
 #pragma once
 
 #include <string>
@@ -12,11 +12,9 @@
 
 namespace kprof::cli {
 
-// Verbs and options that kprofctl's contract names and this version has not: whoever types one is told so, and what to
-// do instead, rather than to look for a typo. A version that brings one removes its line from the table.
-
-// `verb` as typed, empty when there is none; `words`: all arguments. Fails with kUsage for the first that belongs to a
-// later version. What stands after -- is nobody's option.
+// Fails with kUsage for the first verb or option that kprofctl's contract names but only a later version has. The
+// message says so, and what to do instead, so that nobody looks for a typo. A version that brings one removes its line
+// from the table. `verb` as typed, empty when there is none; `words`: all arguments. Words after -- are not checked.
 Status CheckNotOfLaterVersion(const std::string& verb, const std::vector<std::string>& words);
 
 struct CommandLine {
@@ -27,10 +25,10 @@ struct CommandLine {
 // `args` without the program's name. kUsage, in one line, for what cannot be understood.
 Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args);
 
-// Whether --json is among the options, for reporting an error of the rest.
+// True if --json is among the options. Then an error in the rest of `args` is reported as JSON, too.
 bool WantsJson(const std::vector<std::string>& args);
 
-// What can be typed, for completion: kprofctl itself, its verbs below it.
+// Describes kprofctl and its verbs for completion.
 CommandDescription DescribeCommandLine();
 
 }  // namespace kprof::cli

@@ -1,5 +1,5 @@
-// The verbs, in groups as --help lists them: each adds its verbs with their options, their help and how their words
-// become VerbArgs. What a verb does is verbs.h.
+// The verbs, in groups as --help lists them. Each function adds its verbs with their options, their help and the way
+// from their words to VerbArgs. The actions of the verbs are in verbs.h.
 #pragma once
 
 #include "client/cli/grammar/verb_set.h"

@@ -1,4 +1,4 @@
-// What was asked for: the options that every verb has, and one struct per verb, checked for form. Values.
+// The parsed command line: the options that every verb has, and one struct per verb, checked for form. Values.
 #pragma once
 
 #include <cstdint>
@@ -52,10 +52,10 @@ struct CaptureArgs {
   int64_t cool_down_ms = 0;
   bool exclusive = false;
   std::vector<std::string> collect;  // globs; bytes
-  std::string prepare;               // bytes, as these
+  std::string prepare;               // bytes
   std::string check;
-  std::vector<std::string> tool_words;  // that are none of kprofctl's options: the tool's, as the daemon has it
-  bool list = false;                    // of the tools; nothing is captured
+  std::vector<std::string> tool_words;  // the tool's options; the daemon knows them, kprofctl does not
+  bool list = false;                    // lists the tools; nothing is captured
 };
 
 struct ImportArgs {
@@ -107,8 +107,8 @@ struct PeaksArgs {
 
 struct RecordCeilingArgs {
   std::string run;
-  std::string of;     // as CeilingKindOf takes it
-  std::string value;  // empty: as the run says
+  std::string of;     // a word for CeilingKindOf
+  std::string value;  // empty: the one that the run printed
 };
 
 struct ForgetCeilingsArgs {
@@ -181,8 +181,7 @@ struct QueryArgs {
 
 struct AnalyzeArgs {
   bool list = false;
-  // KIND, RUN... and the kind's options in the order in which they were typed: which words are values is known when the
-  // daemon has said what options the kind has.
+  // KIND, RUN... and the kind's options, in the order typed. The daemon's list of options tells which words are values.
   std::vector<std::string> words;
   std::optional<RowFormat> format;
   std::string table;

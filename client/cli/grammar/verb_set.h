@@ -1,5 +1,5 @@
-// What the grammars of the verbs (grammar_*.cc) are made of: how a verb is added to CLI11's description, and how a word
-// is read. Each fails with kUsage in one line.
+// Helpers of the verbs' grammars (grammar_*.cc): they add a verb to CLI11's description and read its words. Failures
+// are kUsage, in one line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,8 @@
 
 namespace kprof::cli {
 
-// CLI11's help, but for the usage lines of verbs whose words it would put in another order than one types them.
+// CLI11's help, with usage lines of our own for some verbs: CLI11 would show their words in another order than they are
+// typed.
 class HelpText : public CLI::Formatter {
  public:
   // The usage lines of `verb`, without "Usage: " in front. Only its address is kept.
@@ -31,7 +32,7 @@ class HelpText : public CLI::Formatter {
 // Turns the words of a verb, as they were typed, into what it asks for.
 using FinishVerb = std::function<Result<VerbArgs>()>;
 
-// The verbs of an app. What CLI11 writes words to is the grammars' own and lives as long as their FinishVerb.
+// The verbs of an app. CLI11 writes words into structs of the grammars, which live as long as their FinishVerb.
 class VerbSet {
  public:
   explicit VerbSet(CLI::App& app) : app_(app) {}
@@ -39,9 +40,9 @@ class VerbSet {
   VerbSet& operator=(const VerbSet&) = delete;
 
   CLI::App* Add(const char* name, const char* help, FinishVerb finish);
-  // One that follows another: the `open` of `session`.
+  // Adds a verb that follows another: the `open` of `session`.
   CLI::App* AddBelow(CLI::App* verb, const std::string& name, const char* help, FinishVerb finish);
-  // In place of the usage lines that CLI11 would make.
+  // Replaces the usage lines that CLI11 would make.
   void SetUsage(const CLI::App& verb, std::string usage) { help_->SetUsage(verb, std::move(usage)); }
 
   const std::vector<std::pair<CLI::App*, FinishVerb>>& all() const { return all_; }
@@ -54,26 +55,26 @@ class VerbSet {
   std::shared_ptr<HelpText> MakeHelp();
 };
 
-// Between several usage lines.
+// Stands between two usage lines.
 constexpr char kNextUsage[] = "\n       ";
 constexpr char kRunHelp[] = "An id, a unique prefix of one, @last, or @last~N: the Nth before it";
 
 Status Usage(std::string why, std::string remedy);
 
-// Text that travels as text must be UTF-8. `name`: of the option or the word.
+// Fails unless `value` is UTF-8, as all text in requests must be. `name` is that of the option or the word.
 Status CheckText(const char* name, const std::string& value);
 Result<std::map<std::string, std::string>> ParseLabels(const std::vector<std::string>& texts);
 // Milliseconds; 0 for nothing.
 Result<int64_t> ParseOptionalDuration(const char* option, const std::string& text);
 
-// An option's value that is a whole number, in digits alone: CLI11 itself would read 010 as 8 and 0x2 as 2. Has no
-// description, so --help does not go into detail; what is wrong is said in words where it is.
+// Takes a whole number in digits alone for an option's value: CLI11 itself would read 010 as 8 and 0x2 as 2. Has no
+// description, so that --help stays short; the error message names the limits.
 CLI::Validator WholeNumber(int64_t least, int64_t most);
 
-// An option that may be given several times, one value each.
+// Adds an option that may be given several times, one value each.
 void AddRepeated(CLI::App* verb, const char* name, const char* value, std::vector<std::string>& to, const char* help);
 void AddPriority(CLI::App* verb, int64_t& to);
-// --limit of a list.
+// Adds the --limit of a list.
 void AddLimit(CLI::App* verb, int64_t& to);
 
 }  // namespace kprof::cli

@@ -1,4 +1,4 @@
-// Spans and points in time as people write and read them. Pure functions.
+// Numbers, amounts, durations and points in time, as people write and read them. Pure functions but for NowUnixNs.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,9 @@
 
 namespace kprof::cli {
 
-// Numbers as digits. Pure functions.
-
-// The fewest digits that read back as the same double; whole numbers that a double holds exactly have no exponent.
-// "nan" and "inf" for what is no number.
+// The fewest digits that read back as the same double; whole numbers that a double holds exactly have no exponent. Not
+// a finite number: "nan", "inf", "-inf".
 std::string NumberText(double value);
-
-// Amounts as people read them. Pure functions.
 
 // "0 B", "812 B", "1.5 KiB", "3.2 GiB".
 std::string FormatBytes(int64_t size_bytes);

@@ -1,4 +1,5 @@
-// Values as they come in columns (v1::ColumnData), and how one is written. Pure but for the cursor, which is a value.
+// Cells of the daemon's tables: reads them from columns (v1::ColumnData), and writes them as text, CSV and JSON. Pure
+// but for the cursor, which is a value.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +11,14 @@
 
 namespace kprof::cli {
 
-// One record of RFC 4180. Pure functions.
-
-// Appends one field; `first` fields have no comma before them. Text with commas, quotes, CR, LF or spaces at an end is
-// quoted, and so is empty text, to tell it from an absent value (AppendCsvAbsent).
+// These write a record of CSV (RFC 4180), field by field. The `first` field has no comma before it. Text with commas,
+// quotes, CR, LF or spaces at an end is quoted, and so is empty text, to tell it from an absent value
+// (AppendCsvAbsent).
 void AppendCsvField(std::string& out, std::string_view text, bool first);
 void AppendCsvAbsent(std::string& out, bool first);
 void AppendCsvEnd(std::string& out);
 
-// One value; text and blobs point into the message it came from.
+// One value; text and blobs point into the message that they came in.
 struct Cell {
   v1::ColumnData::Kind kind = v1::ColumnData::KIND_UNSPECIFIED;
   int64_t integer = 0;
@@ -26,12 +26,12 @@ struct Cell {
   std::string_view bytes;
 };
 
-// Walks down a column, whose values lie in a list for each kind.
+// Walks down a column. A column has one list of values per kind; the cursor takes the next of the right list.
 class ColumnCursor {
  public:
   explicit ColumnCursor(const v1::ColumnData& data) : data_(data) {}
 
-  // False: the column holds no such row.
+  // False: the column has no further value.
   bool Next(Cell& cell);
 
  private:
@@ -43,9 +43,9 @@ class ColumnCursor {
   int blob_ = 0;
 };
 
-// A whole real is still a real: 1.0.
+// A whole number keeps its point, to be a real still: 1.0.
 std::string RealText(double value);
-// As one would write it in SQL: NULL, x'00ff'; text as it is.
+// Values as in SQL: NULL, x'00ff'; but text as it is.
 std::string CellText(const Cell& cell);
 void WriteCell(JsonWriter& json, const Cell& cell);
 

@@ -4,7 +4,7 @@
 //   JsonWriter json(out);
 //   json.BeginObject().Key("id").String(id).Key("queued_ns").Time(ns).EndObject();
 //
-// Whoever calls keeps Begin and End paired and writes a Key before each value in an object; nothing checks it.
+// The caller keeps Begin and End paired and writes a Key before each value in an object; nothing checks it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace kprof::cli {
 
 class JsonWriter {
  public:
-  // Appends to `out`, which must outlive the writer; the caller may take away what is in it at any time.
+  // Appends to `out`, which must outlive the writer. The caller may empty `out` at any time.
   explicit JsonWriter(std::string& out) : out_(out) {}
 
   JsonWriter& BeginObject();
@@ -27,7 +27,7 @@ class JsonWriter {
   JsonWriter& Key(std::string_view key);
 
   JsonWriter& String(std::string_view bytes);
-  // Null for what is empty.
+  // Null when `bytes` is empty.
   JsonWriter& StringOrNull(std::string_view bytes);
   JsonWriter& Int(int64_t value);
   JsonWriter& Double(double value);
@@ -47,8 +47,8 @@ class JsonWriter {
   bool after_key_ = false;
 };
 
-// A result, or a piece of one, on a line of its own: an object that says its schema ("kprof.status.v1"), then what
-// `write_members` writes into it.
+// A result, or a piece of one, as an object on a line of its own: its schema ("kprof.status.v1"), then the members that
+// `write_members` writes.
 std::string JsonLine(std::string_view schema, const std::function<void(JsonWriter&)>& write_members);
 
 }  // namespace kprof::cli

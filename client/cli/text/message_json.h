@@ -1,5 +1,5 @@
-// A message of the daemon as JSON: its fields by their names, in their order, so that what the proto says of them holds
-// here as well. What is absent is null, and so is an empty text.
+// A message of the daemon as JSON: its fields by their names, in their order, so the proto's comments hold here as
+// well. An absent field is null, and so is an empty text.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -8,10 +8,10 @@
 
 namespace kprof::cli {
 
-// One object.
+// Writes one object.
 void WriteMessage(JsonWriter& json, const google::protobuf::Message& message);
 
-// Its fields alone, into an object that is open.
+// Writes the fields alone, into the open object.
 void WriteFields(JsonWriter& json, const google::protobuf::Message& message);
 
 }  // namespace kprof::cli

@@ -18,7 +18,8 @@ enum class RowFormat { kTable, kCsv, kJson, kNdjson };
 
 std::optional<RowFormat> RowFormatByName(std::string_view name);
 
-// A form of output. Begin, rows, End or Abort, in this order; without End what was written is incomplete.
+// A form of output. Called in this order: Begin, Row for each row, then End or Abort. Without End the text written is
+// incomplete.
 class RowWriter {
  public:
   virtual ~RowWriter() = default;
@@ -31,17 +32,17 @@ class RowWriter {
 
 std::unique_ptr<RowWriter> MakeRowWriter(RowFormat format, Output& output);
 
-// Takes a query's messages, checks them and feeds a writer. Nothing is written before the first rows or the end, so
-// that a query that fails at once prints nothing.
+// Takes a query's messages, checks them and feeds a writer. Nothing is written before the first rows or the end, so a
+// query that fails at once prints nothing.
 class RowStream {
  public:
   explicit RowStream(RowWriter& writer) : writer_(writer) {}
 
   // Fails with kBadInput for a message that makes no sense.
   Status Add(const v1::QueryResponse& message);
-  // The rest does not come. Once, last.
+  // Call once, last, when the rest does not come.
   void Abort(const Status& failure);
-  // Of the last message; absent while it has not come.
+  // The totals in the last message; absent until it comes.
   const std::optional<v1::QueryResponse::Totals>& totals() const { return totals_; }
 
  private:

@@ -1,5 +1,4 @@
-// Columns of text, aligned for people. Cells are made safe for terminals here (terminal_text.h). The widths come from
-// the first thousand rows; later ones are written as they come, so a long table costs no memory.
+// Text for people: tables, and lists of named facts.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +10,8 @@
 
 namespace kprof::cli {
 
-// What is known of something, in lines for people: "name      value", a name only on the first line of several.
+// Lines of facts: "name      value". When one name has several values in a row, only the first line has the name. The
+// caller makes values safe for a terminal.
 class Facts {
  public:
   void Add(std::string_view name, std::string_view safe_value) {
@@ -34,6 +34,8 @@ struct TableColumn {
   Align align = Align::kLeft;
 };
 
+// Columns of text, aligned. Makes the cells safe for a terminal. The widths come from the first thousand rows; later
+// rows are written as they come, so a long table costs no memory.
 class Table {
  public:
   using Write = std::function<void(std::string_view)>;
@@ -43,7 +45,7 @@ class Table {
 
   // REQUIRES: as many cells as columns.
   void AddRow(const std::vector<std::string>& cells);
-  // Writes what is still held back. Call once, last.
+  // Writes the rows that are still held back. Call once, last.
   void Finish();
 
  private:

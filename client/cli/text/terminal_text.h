@@ -1,4 +1,5 @@
-// Text from others, safe (TerminalText) and short enough to be shown on a terminal. Pure functions.
+// Makes safe text short enough for a terminal. Text from others is made safe by TerminalText (readable_text.h). Pure
+// functions.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ size_t WidthOf(std::string_view safe_text);
 // At most `width` columns, the end cut off and marked with "...".
 std::string Shortened(std::string_view safe_text, size_t width);
 
-// A command line as one would type it, safe to show: words that need it are in quotes.
+// A command line as a user would type it, safe to show: words are in quotes where they must be.
 std::string CommandText(const std::vector<std::string_view>& argv);
 
 }  // namespace kprof::cli

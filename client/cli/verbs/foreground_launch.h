@@ -1,9 +1,9 @@
 // Starts kprof-launch for a capture that this kprofctl follows: so the command stays where its caller is, in the same
-// cgroup, namespaces, container, job allocation and limits. What it supervises, kprof-launch ends by itself when the
-// daemon closes the channel; its guard ends what a killed kprof-launch leaves.
+// cgroup, namespaces, container, job allocation and limits. When the daemon closes the channel, kprof-launch ends the
+// processes that it supervises; its guard ends those that a killed kprof-launch leaves.
 //
-// What comes over the channel is kprofd's, and need not be what was asked for here: so kprof-launch is given the sum of
-// that, and starts nothing else. A kprofd that was taken over runs nothing of its own as whoever captures here.
+// The request comes over the channel from kprofd and may differ from the one made here. So kprof-launch is given the
+// sum of ours and starts nothing else: a kprofd that was taken over cannot run commands of its own as this user.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@
 
 namespace kprof::cli {
 
-// What a command inherits from the shell that asked for it: environment, working directory, umask, resource limits. The
-// daemon starts the command with exactly these.
+// The facts that a command inherits from its caller's shell: environment, working directory, umask, resource limits.
+// The daemon starts the command with exactly these.
 struct CallerFacts {
   std::map<std::string, std::string> environment;
   std::string cwd;  // absolute; empty: it is gone or may not be read
@@ -26,38 +26,42 @@ struct CallerFacts {
   std::vector<v1::ResourceLimit> limits;
 };
 
-// For a command on another node, where nothing of this shell holds: the folder /, a umask of 022, the node's own
-// limits, and of variables the usual PATH alone. `settings` as for ApplyEnvironment, of which `--env K` takes the value
-// here. kUsage for a `--cwd` that is not absolute: it would be of this node's folders.
+// The facts for a command on another node, which inherits nothing of this shell. They are: the folder `chosen_cwd`, or
+// / when it is empty; umask 022; the node's own limits; and as environment the usual PATH and the `settings`.
+// `settings` as for ApplyEnvironment; `--env K` takes its value from `here`. Fails with kUsage when `chosen_cwd` is not
+// absolute: it would be relative to a folder of this node.
 Result<CallerFacts> FactsForNode(const std::vector<std::string>& settings, const std::string& chosen_cwd,
                                  const CallerFacts& here);
 
-// Of this process. Changes the umask for a moment: call it before there are threads.
+// Reads the facts of this process. Changes the umask for a moment: call it before there are threads.
 CallerFacts ReadCallerFacts();
 
-// `--env K=V` sets, `--env K` insists on the caller's value. Fails with kUsage for a name that is empty or not set.
+// Applies the values of --env: K=V sets a variable, K insists that it is set. Fails with kUsage for a name that is
+// empty or not set.
 Status ApplyEnvironment(const std::vector<std::string>& settings, std::map<std::string, std::string>& environment);
 
-// The folder that `--cwd` names, absolute; `chosen` empty: the caller's. kUsage when that is not known.
+// The folder that --cwd names (`chosen`), absolute; empty: the caller's. Fails with kUsage when the caller's folder is
+// needed and not known.
 Result<std::string> ResolveCwd(const std::string& chosen, const CallerFacts& caller);
 
-// Where kprof-launch is: beside this program, else in ../libexec/kprof, else what KPROF_LAUNCH names. kSpawnFailed.
+// The path of kprof-launch: beside this program, else in ../libexec/kprof, else `named` (KPROF_LAUNCH). Fails with
+// kSpawnFailed.
 Result<std::string> FindSupervisor(const std::string& own_folder, const std::optional<std::string>& named);
 
 // The folder of this program.
 std::string OwnFolder();
 
-// The sum (launch_request.h) of what is asked for.
+// The sum (launch_request.h) of a request for `spec`.
 std::string DigestOf(const v1::RunSpec& spec);
 
-// What the supervisor is told, and from whom it hears.
+// The run to supervise, the sum of its request, and the channel from kprofd.
 struct ForegroundLaunch {
   std::string run_id;
   std::string digest;
   UniqueFd channel;
 };
 
-// Any thread. Costs one vfork and exec. The child is reaped by whoever comes after us, or by init.
+// Any thread. Costs one vfork and exec. Does not reap the child: a subreaper or init does, after our end.
 Status StartSupervisor(const std::string& program, ForegroundLaunch launch);
 
 }  // namespace kprof::cli

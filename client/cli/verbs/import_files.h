@@ -1,4 +1,4 @@
-// The files that `kprofctl import` was given, opened: folders stand for the traces in them.
+// Opens the files that `kprofctl import` was given. A folder stands for the traces in it.
 #pragma once
 
 #include <cstddef>
@@ -12,41 +12,41 @@
 namespace kprof::cli {
 
 struct ImportFile {
-  std::string path;       // as it was given; "-": standard input
-  std::string name;       // its last step; "stdin"
-  std::string told_name;  // with the step before, which may say of which rank it is
+  std::string path;       // as given, or found in a folder; "-": standard input
+  std::string name;       // the last step of `path`; "stdin"
+  std::string told_name;  // `name` behind the folder before it, whose name may tell the rank
   UniqueFd fd;
-  bool from_folder = false;  // which was given in its place: it may be no trace
+  bool from_folder = false;  // found in a folder: it may be no trace
   bool is_regular = false;
   int64_t size_bytes = 0;  // of a regular file
   uint64_t device = 0;     // these two tell files apart, whatever their paths
   uint64_t inode = 0;
 };
 
-// Whether a file in a folder is taken for a trace: .json, .json.gz, .json.zst, .sqlite, .nsys-rep.
+// True if a file in a folder is taken for a trace, by its name: .json, .json.gz, .json.zst, .sqlite, .nsys-rep.
 bool LooksLikeTrace(const std::string& name);
 
-// Whether it is an archive by its name, which may hold traces and is not opened: .tar, .tar.gz, .tgz, .zip, .xz...
+// True if the name is an archive's: .tar, .tar.gz, .tgz, .zip, .xz... Archives may hold traces, but are not opened.
 bool LooksLikeArchive(const std::string& name);
 
 struct ImportFiles {
   std::vector<ImportFile> files;
-  // That were in folders beside them: their paths.
+  // Paths of the archives that lay in the folders.
   std::vector<std::string> archives;
-  std::vector<std::string> not_regular;  // pipes, sockets and devices that are called as traces are
+  std::vector<std::string> not_regular;  // paths there of pipes, sockets and devices that are named like traces
 };
 
-// What is to be said of those that were passed over: a line for each of a kind, the first ten.
+// Notes on the files that were passed over: a line for each of the first ten of a kind, and one that counts the rest.
 std::vector<std::string> PassedOver(const ImportFiles& opened);
 
-// As many as a run has ranks: what kprofd holds for one user (HeldSources::kMostOfOne).
+// The most ranks of a run, and the most files that kprofd holds for one user (HeldSources::kMostOfOne).
 constexpr size_t kMostImportFiles = 1024;
 
-// In the order of `paths`, those of a folder and of the folders in it by their names, numbers in them by their value
-// (those in links to folders not). Fails with kUsage for a folder without any, for more than kMostImportFiles, and
-// where two are the same file; and as the first file does that cannot be opened; says which. Raises this process's
-// limit of open files as far as it may where there are many. Waits for nobody: a pipe that is named is open, and need
-// have no writer yet.
+// Opens the files in the order of `paths`. The traces of a folder and of the folders in it come sorted by path, numbers
+// by their value; links to folders are not followed there. Fails with kUsage for a folder without a trace, for more
+// than kMostImportFiles files, and when two are the same file; a file that cannot be opened is named in the failure.
+// Raises this process's limit of open files, as far as allowed, when there are many. Never blocks: a named pipe is
+// opened even if it has no writer yet.
 Result<ImportFiles> OpenImportFiles(const std::vector<std::string>& paths);
 
 }  // namespace kprof::cli

@@ -1,5 +1,5 @@
-// What lists have in common: they come page by page, up to as many as were asked for; and as JSON, one that breaks off
-// is closed with what went wrong, so that what came stays readable.
+// Reads a list page by page, up to the number asked for, and writes it as JSON. A JSON list that breaks off is closed
+// with the error, so the items before it stay readable.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace kprof::cli {
 // Small enough for a first page at once and for messages of bounded size, large enough for few round trips.
 constexpr int64_t kPageSize = 200;
 
-// Calls `take` with up to `limit` items, in the order they come. `ask` gets a page, `items_of` what is on it; `take`
-// says whether it wants more.
+// Calls `take` with up to `limit` items, in the order they come. `ask` fetches a page, `items_of` returns its items;
+// `take` returns false when it wants no more.
 template <typename Request, typename Ask, typename ItemsOf, typename Take>
 Status ForEachListed(Request request, int64_t limit, const Ask& ask, const ItemsOf& items_of, const Take& take) {
   while (limit > 0) {
@@ -31,7 +31,8 @@ Status ForEachListed(Request request, int64_t limit, const Ask& ask, const Items
   return OkStatus();
 }
 
-// {"schema": ..., `name`: [...]}. `for_each` calls what it is given with each item, as above; `write` writes one.
+// Writes {"schema": ..., `name`: [...]}. `for_each` calls its argument with each item, as ForEachListed does; `write`
+// writes one item. A list that fails before its first item writes nothing.
 template <typename ForEach, typename Write>
 Status WriteJsonList(Output& output, const char* schema, const char* name, const ForEach& for_each,
                      const Write& write) {

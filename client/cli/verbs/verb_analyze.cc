@@ -11,9 +11,6 @@
 namespace kprof::cli {
 namespace {
 
-// What was typed after `analyze`, made a request with what the daemon says of its kinds: this client knows none by
-// name. Pure functions.
-
 Status BadAnalysis(std::string why, std::string remedy) {
   return Fail(ErrorCode::kUsage, "analyze", std::move(why), std::move(remedy));
 }
@@ -42,9 +39,10 @@ Result<const v1::AnalysisKind*> FindKind(const v1::ListAnalysesResponse& list, c
                      "there are " + names + "; kprofctl analyze --list tells of them");
 }
 
-// `words`: KIND, RUN... and options of the kind, in any order behind KIND: `--name VALUE` or `--name=VALUE`; a boolean
-// one is true where no value is given. Fails with kUsage for an option that the kind has not, or that is there twice.
-// Values are the daemon's to check.
+// Makes a request from the words typed after `analyze`. The daemon's list of kinds tells which words are options: this
+// client knows no kind by name. `words`: KIND, RUN... and options of the kind, in any order behind KIND: `--name VALUE`
+// or `--name=VALUE`; a boolean option is true where no value is given. Fails with kUsage for an option that the kind
+// has not, or that is there twice. The daemon checks the values.
 Result<v1::AnalyzeRequest> ReadAnalysis(const v1::ListAnalysesResponse& list, const std::vector<std::string>& words) {
   if (words.empty() || words.front().starts_with("-")) {
     return BadAnalysis("the kind of analysis must stand first", "write kprofctl analyze KIND RUN...");

@@ -23,9 +23,6 @@
 namespace kprof::cli {
 namespace {
 
-// Tools and their options as the daemon has them: kprofctl knows none of them by itself, so it offers those of a newer
-// daemon, too.
-
 const char* TypeName(v1::Tool::Option::Type type) {
   switch (type) {
     case v1::Tool::Option::TYPE_INTEGER:
@@ -69,8 +66,9 @@ void WriteTool(JsonWriter& json, const v1::Tool& tool) {
   json.EndArray().EndObject();
 }
 
-// `words`: what was typed, --name VALUE, --name=VALUE or --name, in its order. kUsage for a tool or an option that the
-// daemon has not; values are the daemon's to judge.
+// Reads the options of a tool from the words typed: --name VALUE, --name=VALUE or --name. The daemon's list of tools
+// tells which there are: kprofctl knows none by itself, so it offers those of a newer daemon, too. Fails with kUsage
+// for a tool or an option that the daemon has not; the daemon checks the values.
 Result<std::vector<v1::ToolOption>> ReadToolWords(const v1::ListToolsResponse& tools, const std::string& tool,
                                                   const std::vector<std::string>& words) {
   const v1::Tool* found = FindTool(tools, tool);

@@ -1,5 +1,5 @@
 // Shell scripts that complete kprofctl's verbs and options, written from the description of the command line, never by
-// hand. What is no verb or option is completed as a file name. Pure functions.
+// hand. A word that is no verb or option is completed as a file name. Pure functions.
 #pragma once
 
 #include <string>

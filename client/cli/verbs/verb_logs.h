@@ -1,6 +1,6 @@
-// What to tell somebody who reads a log about the parts of it that were not kept: a command that prints faster than it
-// is followed leaves thousands of gaps, and a note for each would bury the log. Gaps are summed; at most one note a
-// second, and a last one that accounts for all of them. Says what, not where; knows no log.
+// Notes for the reader of a log about output that was not kept. A command that prints faster than it is followed leaves
+// thousands of gaps, and a note for each would bury the log. So gaps are summed: at most one note a second, and a last
+// one for all of them. Knows no log; the caller prints the notes.
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,11 @@ class LogGapNotes {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // For each piece of the log, also one without a gap before it (0): the note that is due now.
+  // Call for each piece of the log, with the bytes that are missing before it (0: none). Returns the note that is due.
   std::optional<std::string> OnPiece(int64_t dropped_bytes, TimePoint now);
 
-  // When the log is over: what is missing of it altogether, unless the one note so far has said just that.
+  // Call when the log is over. Returns a note on all missing bytes together, unless none are missing or the only note
+  // so far named them all.
   std::optional<std::string> AtEnd() const;
 
  private:

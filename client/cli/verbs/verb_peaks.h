@@ -1,4 +1,4 @@
-// How a benchmark says what it has reached: a line of its output, `kprof-ceiling: 3021.5 GB/s`. Pure functions.
+// Reads the result that a benchmark prints: a line of its output, `kprof-ceiling: 3021.5 GB/s`. Pure functions.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@ struct CeilingText {
   std::string unit;  // "GB/s", "TFLOP/s"
 };
 
-// "3021.5 GB/s", "3021.5GB/s"; the unit may be missing. Nothing: it is no such thing.
+// Reads "3021.5 GB/s" or "3021.5GB/s"; the unit may be missing. Nothing: the text is anything else.
 std::optional<CeilingText> ParseCeiling(std::string_view text);
 
-// What stands behind `kprof-ceiling:` in the last line that begins so; nothing: there is none.
+// The text after `kprof-ceiling:` in the last line that begins with it; nothing: no line does.
 std::optional<std::string> LastCeilingIn(std::string_view printed);
 
-// What is measured by the name that users give it: `copy`, or a dtype of a matrix product.
+// A quantity that is measured. Users name it `copy`, or by the dtype of a matrix product.
 struct CeilingKind {
   std::string quantity;
   std::string dtype;

@@ -1,5 +1,6 @@
-// Opens a detached session and waits until it has its devices, with its place in the queue as progress. A wait that is
-// interrupted, or fails, leaves nothing behind that would take the devices later.
+// Opens a detached session and waits until it has its devices, with its place in the queue as progress. When the wait
+// is interrupted or fails, the session is closed, so that it does not take the devices later; a note says so if that
+// fails.
 #pragma once
 
 #include "client/cli/verbs/verbs.h"

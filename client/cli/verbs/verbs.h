@@ -1,5 +1,5 @@
-// kprofctl's verbs: verb_<name>.cc each. A verb writes its result to the output and answers with what becomes the exit
-// code: OK, or the failure that is then reported, also for a run that ended badly. One thread.
+// kprofctl's verbs, one verb_<name>.cc each. A verb writes its result to the output and returns the Status that becomes
+// the exit code. A failure is reported by the caller; a run that ended badly is a failure, too. One thread.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace kprof::cli {
 
-// What each verb gets. Outlives the verb.
+// Handed to each verb: its global options, its output and its way to the daemon. Outlives the verb.
 struct VerbContext {
   const GlobalOptions& global;
   Output& output;
   // A new connection to the daemon; may be called from any thread.
   RunFollower::Connect connect;
   int64_t reconnect_ms = 10'000;
-  bool on_another_node = false;  // where nothing of this shell holds: no folder, no variables, no limits
+  bool on_another_node = false;  // the daemon is: folders, variables and limits of this shell mean nothing there
 };
 
 Status RunVerb(const PrintText& args, const VerbContext& context);

@@ -1,5 +1,5 @@
-// Analyses as they are printed: by what the daemon says of their tables alone, so that one of a newer daemon is
-// printed, too. Pure but for the output.
+// Receives an analysis and prints it. Knows no kind of analysis: the daemon's description of the tables is enough, so
+// those of a newer daemon are printed, too. Pure but for the output.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,13 @@
 
 namespace kprof::cli {
 
-// The answer of an analysis as it comes from the daemon, kept until it is whole. One thread.
-
-// Takes the messages, checks them, and has the whole answer in the end.
+// The answer of an analysis. Takes the daemon's messages, checks them and keeps them until the answer is whole. One
+// thread.
 class ReceivedAnalysis {
  public:
   // Fails with kBadInput for a message that makes no sense.
   Status Add(v1::AnalyzeResponse message);
-  // The last message came. REQUIRES for all that follows: it did.
+  // True once the last message came. The methods below REQUIRE it.
   bool is_whole() const { return has_end_; }
 
   const v1::AnalyzeResponse::Header& header() const { return header_; }
@@ -30,9 +29,9 @@ class ReceivedAnalysis {
   // A value for each of the header's facts.
   const std::vector<Cell>& facts() const { return facts_; }
   int64_t rows(size_t table) const { return rows_[table]; }
-  // Its place; kUsage where the answer has no table of that name.
+  // The index of a table. Fails with kUsage when the answer has no table of that name.
   Result<size_t> FindTable(const std::string& name) const;
-  // The first rows of a table, cell by cell; stops where `see` returns false.
+  // Calls `see` with the cells of each row of a table, for at most `most` rows; stops when `see` returns false.
   void ForEachRow(size_t table, int64_t most, const std::function<bool(const std::vector<Cell>&)>& see) const;
 
  private:
@@ -48,20 +47,21 @@ class ReceivedAnalysis {
   v1::AnalyzeResponse::End end_;
 };
 
-// One object, kprof.analysis.<kind>.v<version>: facts and tables are its `result`.
+// Prints one object, kprof.analysis.<kind>.v<version>: facts and tables are its `result`.
 void PrintAnalysisJson(const ReceivedAnalysis& answer, Output& output);
-// One table, with a line of titles.
+// Prints one table, with a line of titles.
 void PrintAnalysisCsv(const ReceivedAnalysis& answer, size_t table, Output& output);
-// For people: facts, then tables, at most so many rows of each. Notes say what was left out.
+// Prints for people: facts, then tables, at most `most_rows` rows of each. Notes count the rows left out.
 struct ShownAnalysis {
-  std::optional<size_t> table;  // this one alone
+  std::optional<size_t> table;  // this table alone, without facts
   int64_t most_rows = 0;
 };
 void PrintAnalysisTables(const ReceivedAnalysis& answer, const ShownAnalysis& shown, Output& output);
-// To standard error: what one should know who reads the answer.
+// Writes to standard error: reasons not to trust the answer, and the daemon's notes on it.
 void NoteAboutAnalysis(const ReceivedAnalysis& answer, Output& output);
 
-// What the daemon can be asked. `kind`: this one alone, with what its columns mean; null: all.
+// Prints the kinds of analyses that the daemon offers. `kind`: this one alone, with the meaning of its columns; null:
+// all.
 void PrintKinds(const v1::ListAnalysesResponse& list, const v1::AnalysisKind* kind, Output& output);
 void PrintKindsJson(const v1::ListAnalysesResponse& list, const v1::AnalysisKind* kind, Output& output);
 

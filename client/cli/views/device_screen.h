@@ -1,5 +1,5 @@
-// What `kprofctl devices --watch` shows: what is known of the devices, as lines of a screen of some size. Shows nothing
-// itself; that is verb_devices.cc.
+// The view of `kprofctl devices --watch`: the devices' latest state and their events, as lines for a screen of a given
+// size. Draws nothing itself; that is LiveScreen (verb_devices.cc).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace kprof::cli {
 
-// How a piece of text is to strike the eye. Where there are no colours it is its words that tell.
+// The emphasis of a piece of text. The words must say the same, for terminals without colours.
 enum class TextStyle { kPlain, kTitle, kFaint, kWarning, kTrouble };
 
 struct StyledText {
@@ -33,13 +33,13 @@ class DeviceScreen {
   std::vector<ScreenLine> Lines(size_t columns, size_t rows, int64_t now_unix_ns) const;
 
  private:
-  // cpu last; numbers by their value.
+  // Sorts ids: numbers by their value, cpu last.
   struct InOrder {
     bool operator()(const std::string& a, const std::string& b) const;
   };
   struct OneDevice {
     v1::Device latest;
-    std::deque<double> busy_percent;  // a value each time that news came
+    std::deque<double> busy_percent;  // a value for each message; oldest first
   };
 
   ScreenLine Header(int64_t now_unix_ns) const;

@@ -13,8 +13,6 @@
 namespace kprof::cli {
 namespace {
 
-// What a device tells of itself, and what is known of its kind, as JSON and as text for people.
-
 void Join(std::string& text, const std::string& more) {
   text += (text.empty() ? "" : ", ") + more;
 }
@@ -56,8 +54,8 @@ std::string NeuronText(const v1::NeuronFacts& facts) {
   return text;
 }
 
-// The members of an open object: health, trouble, remedy, nvidia, neuron, clocks, peaks. What the device does not tell
-// is null.
+// Writes into an open object: health, trouble, remedy, nvidia, neuron, clocks, peaks. A fact that the device does not
+// tell is null.
 void WriteDeviceFacts(JsonWriter& json, const v1::Device& device) {
   json.Key("health").StringOrNull(device.health()).Key("trouble").StringOrNull(device.trouble());
   json.Key("remedy").StringOrNull(device.remedy());

@@ -1,4 +1,4 @@
-// Devices as `status` and `devices` print them.
+// Devices as `status`, `devices` and `clocks status` print them. Text for people is safe for a terminal.
 #pragma once
 
 #include <string>
@@ -9,20 +9,16 @@
 
 namespace kprof::cli {
 
-// The devices' clocks as `kprofctl clocks status` shows them. Pure functions; what is for people is safe for a
-// terminal.
-
 // "1500 MHz, memory 2619 MHz"; "its base clock"; empty: nothing is locked.
 std::string LockText(const v1::DeviceClocks& clocks);
 
-// Of the devices that have clocks.
+// The clocks of all devices that have some: of all but the host's processors.
 void WriteClocksTable(const v1::ListDevicesResponse& devices, Output& output);
 std::string ClocksJsonLine(const v1::ListDevicesResponse& devices);
 
 using DeviceList = google::protobuf::RepeatedPtrField<v1::Device>;
 
-// A JSON array.
-// With what each tells of itself, where the answer has that.
+// Writes a JSON array: each device with its holder and, where the answer has them, the facts that it tells of itself.
 void WriteDevices(JsonWriter& json, const DeviceList& devices);
 
 void WriteDeviceTable(const DeviceList& devices, Output& output);

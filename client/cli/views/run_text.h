@@ -1,4 +1,5 @@
-// A run in words, for people. Pure functions; everything from outside is made safe for a terminal.
+// A run in words for people, as JSON for programs, and as an exit code. Pure functions; the reports are safe for a
+// terminal.
 #pragma once
 
 #include <optional>
@@ -12,28 +13,24 @@
 
 namespace kprof::cli {
 
-// What a run's state and end mean to people, scripts and the exit code. Pure functions.
-
-// "queued", ...; "state-9" for one that a newer daemon has.
+// "queued", ...; "state-9" for a state of a newer daemon.
 std::string RunStateName(v1::RunState state);
 std::optional<v1::RunState> RunStateByName(std::string_view name);
 
 // OK for a run that is done or not over yet; else its error, with the code that gives kprofctl's exit code.
 Status OutcomeOf(const v1::Run& run);
 
-// The error's message without the run's own name in front, for where that has been said.
+// The error's message without "run ID: " in front, for texts that have named the run already. Not made safe.
 std::string ErrorMessage(const v1::Run& run);
 
 // "exit 3", "signal 9 (SIGKILL)", or "" while neither is known.
 std::string ExitText(const v1::Run& run);
 
-// From the start, or from the queue for a run that never started, to the end or `now_ns`; of one whose time was
-// measured, that: the clock on the wall may have been set meanwhile.
+// The run's measured time, where it has one: the wall clock may have been set meanwhile. Else the time from its start
+// to its end, or to `now_ns`; for a run that never started, from the moment it was queued.
 int64_t DurationNs(const v1::Run& run, int64_t now_ns);
 
-// A run as the object kprof.run.v1 of docs/cli.md.
-
-// Without its place in the queue where that is null.
+// Writes a run as the object kprof.run.v1 of docs/cli.md. `place` null: without its place in the queue.
 void WriteRun(JsonWriter& json, const v1::Run& run, const QueuePlace* place = nullptr);
 
 // The same on a line of its own.
@@ -42,7 +39,7 @@ std::string RunJsonLine(const v1::Run& run, const QueuePlace* place = nullptr);
 // After a capture: the id, how it ended, what it cost, what to look at next.
 std::string ShortReport(const v1::Run& run);
 
-// Everything that is known (`show`).
+// All facts of the run, for `show`.
 std::string FullReport(const v1::Run& run, const QueuePlace& place, int64_t now_ns);
 
 // "run 01jd done after 1.234 s (exit 0)".

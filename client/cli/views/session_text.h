@@ -1,4 +1,4 @@
-// A session in words for people, and as JSON for programs. Pure functions; what is for people is safe for a terminal.
+// A session in words for people, and as JSON for programs. Pure functions; text for people is safe for a terminal.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ std::optional<v1::SessionState> SessionStateByName(std::string_view name);
 // "0,1"
 std::string DevicesOf(const v1::Session& session);
 
-// Everything that is known of it, and a line for each round.
+// All facts of the session, and a line for each round.
 std::string SessionReport(const v1::Session& session, const v1::ListRoundsResponse& rounds, const QueuePlace& place,
                           int64_t now_ns);
 
 // "01jd  queued 3s, 2 before it, about 40s to wait".
 std::string SessionProgress(const v1::OpenSessionResponse& latest, int64_t received_ns, int64_t now_ns);
 
-// The members of a kprof.session.v1; without its rounds and its place where they are null.
+// Writes the object kprof.session.v1; without its rounds and its place in the queue where they are null.
 void WriteSession(JsonWriter& json, const v1::Session& session, const v1::ListRoundsResponse* rounds = nullptr,
                   const QueuePlace* place = nullptr);
 std::string SessionJsonLine(const v1::Session& session, const v1::ListRoundsResponse* rounds = nullptr,

@@ -1,4 +1,4 @@
-// Waits for a run's end, showing where it is. What to say about the end is the verb's.
+// Waits for a run's end and shows its progress. Reporting the end is left to the verb.
 #pragma once
 
 #include <functional>
@@ -11,25 +11,23 @@
 
 namespace kprof::cli {
 
-// The run that a verb is about, before the verb does its work: for verbs that need its whole id, because @last moves
-// on.
-
-// Fails as KprofClient::GetRun, but in the verb's own words: `act` ("wait for run") begins the message, because who
-// asked to wait has not asked to see.
+// Looks up the run that a verb is about, before the verb begins: @last moves on, so some verbs need the whole id first.
+// Fails as KprofClient::GetRun does, but in the verb's own words: `act` ("wait for run") begins the message.
 Result<v1::Run> FindRun(KprofClient& client, const std::string& name, const std::string& act);
 
 struct FollowOptions {
-  std::string act = "follow run";  // begins what a failure says: the verb's own words
+  std::string act = "follow run";  // begins the message of a failure, in the verb's own words
   bool hold = false;               // the run lives only while we follow
   bool interrupt_cancels = false;  // a signal cancels the run; else it only ends the waiting
   int64_t reconnect_ms = 10'000;
-  // Starts a run that is offered to this client to start. Called once at most; when it fails, the run is cancelled and
-  // that is the failure.
+  // Starts a run that the daemon offers to this client to start. Called once, and once more for a restarted daemon that
+  // offers the run anew. When it fails, the run is cancelled and the daemon is told why.
   std::function<Status()> launch;
 };
 
-// The run as it ended, however it ended. Fails when its end cannot be learnt: kLostDaemon, kNotFound, kCancelled
-// (a signal without interrupt_cancels). `interrupts` may have had its signal before: it is acted on at once.
+// Returns the run as it ended, however it ended. Fails when the end cannot be learnt: kLostDaemon, kNotFound,
+// kCancelled (a signal without interrupt_cancels), or the failure of `launch`. A signal that `interrupts` got before
+// the call counts, too.
 Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string& run_id, const FollowOptions& options,
                           const Interrupts& interrupts, Output& output);
 

@@ -1,12 +1,5 @@
-// Ctrl-C, a kill or a closed terminal while one waits: the first SIGINT, SIGTERM or SIGHUP is news to act on, a second
-// SIGINT or SIGTERM ends the process at once, whatever it is doing. A later SIGHUP does not: a terminal that closes may
-// send several (the kernel and the shell one each), and nobody is left who is in a hurry. What was ignored when the
-// process began (nohup, a script's `&`) stays ignored.
-//
-// Calls that wait go on after a signal (SA_RESTART), but for poll and its like: who waits, waits with WaitReadable.
-//
-// Signals are the process's, so there is one at a time; before and after it they do what they did. Needs no thread and
-// starts none.
+// Ctrl-C, a kill or a closed terminal while kprofctl waits: Interrupts catches the signal, InterruptibleCall ends a
+// call to the daemon with it.
 #pragma once
 
 #include <optional>
@@ -18,6 +11,14 @@
 
 namespace kprof::cli {
 
+// Catches SIGINT, SIGTERM and SIGHUP. The first signal is news to act on; a second SIGINT or SIGTERM ends the process
+// at once. A later SIGHUP does not: a closing terminal may send several (the kernel and the shell one each), and nobody
+// is left who is in a hurry. A signal that was ignored when the process began (nohup, a script's `&`) stays ignored.
+//
+// Blocking calls go on after a signal (SA_RESTART), except poll and the like: wait with WaitReadable.
+//
+// Signals belong to the process, so there is one object at a time. It restores the former handlers at its end. Needs no
+// thread and starts none.
 class Interrupts {
  public:
   // A second signal ends the process with `exit_status`.
@@ -30,26 +31,26 @@ class Interrupts {
   int fd() const;
   // The first signal's number, 0 before it.
   int first() const;
-  // Waits until `fd` can be read from without waiting (at its end, too), however long that takes. Whether it can: not
-  // from the first signal on.
+  // Waits until `fd` can be read from without blocking (at its end, too), however long that takes. False: a first
+  // signal came.
   bool WaitReadable(int fd) const;
 };
 
-// A call of KprofClient that Ctrl-C, a kill or a closed terminal ends, so that the verb can undo what it has begun
-// before kprofctl exits. A second signal exits at once (interrupts.h), with nothing undone.
+// Ends a call of KprofClient on the first signal, so that the verb can undo its work before kprofctl exits. A second
+// signal exits at once, with nothing undone.
 //
-// A thread inside watches for the signal; the destructor ends it. One at a time, as of Interrupts.
+// A thread inside watches for the signal; the destructor ends it. One object at a time, as for Interrupts.
 class InterruptibleCall {
  public:
-  // With nothing to undo, signals do what they did: `wanted` is false.
+  // `wanted` false: there is nothing to undo, so signals are left as they are.
   explicit InterruptibleCall(bool wanted);
   ~InterruptibleCall();
   InterruptibleCall(const InterruptibleCall&) = delete;
   InterruptibleCall& operator=(const InterruptibleCall&) = delete;
 
-  // For the call.
+  // Hand this to the call.
   std::stop_token stop() const { return stop_.get_token(); }
-  // How it ended: its own answer, or kCancelled where that is due to a signal.
+  // The call's result: `answer`, or kCancelled for a failure after a signal.
   Status Ended(const Status& answer) const;
 
  private:

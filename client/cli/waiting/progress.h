@@ -1,5 +1,5 @@
-// The one line that tells, while one waits, where a run is: rewritten in place on a terminal, gone at the end. Where
-// standard error is no terminal, or a dumb one, it shows nothing. No colours.
+// The one line that shows a run's progress while kprofctl waits. It is rewritten in place on the terminal and removed
+// at the end. When standard error is no terminal, or a dumb one, nothing is shown. No colours.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace kprof::cli {
 
-// What is known of a run that one waits for. Times by this machine's clock.
+// The latest news of the run that is waited for. Times by this machine's clock.
 struct ProgressFacts {
   v1::WatchRunResponse latest;
   int64_t received_ns = 0;  // when `latest` came
@@ -23,7 +23,7 @@ std::string ProgressText(const ProgressFacts& facts, int64_t now_ns);
 
 class ProgressLine {
  public:
-  // `enabled`: what standard error and TERM allow (see ProgressAllowed).
+  // `enabled`: see ProgressAllowed.
   ProgressLine(Output& output, bool enabled) : output_(output), enabled_(enabled) {}
   ~ProgressLine() { Clear(); }
   ProgressLine(const ProgressLine&) = delete;
@@ -31,7 +31,7 @@ class ProgressLine {
 
   bool enabled() const { return enabled_; }
   void Show(const std::string& text);
-  // Leaves the terminal as it was; before anything else is written there.
+  // Removes the line. Call it before anything else is written to the terminal.
   void Clear();
 
  private:
@@ -40,6 +40,7 @@ class ProgressLine {
   std::string shown_;
 };
 
+// True if standard error is a terminal, and by TERM not a dumb one.
 bool ProgressAllowed(const Output& output);
 
 }  // namespace kprof::cli

@@ -1,4 +1,4 @@
-// Where somebody stands who waits for devices, in words and as JSON. Pure functions.
+// The place of a run or session in the queue for devices, in words and as JSON. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace kprof::cli {
 
-// Whom somebody waits for who is next in the queue.
-
-// "for device 0, which your session 01se holds", "for devices 0,1, which somebody else holds", "for the round 01jd of
-// its session". Empty when nobody holds any of them (any more). `own`: who waits is the reader's. Safe for a terminal.
+// Names who holds the devices that a run or session waits for: "for device 0, which your session 01se holds", "for
+// devices 0,1, which somebody else holds", "for the round 01jd of its session". Empty when nobody holds any of them
+// (any more). For the next one in the queue: the others wait for those before them. `own`: the reader owns the run or
+// session. Safe for a terminal.
 std::string WaitsFor(const v1::Run& run, const v1::ListDevicesResponse& devices, bool own);
 std::string WaitsFor(const v1::Session& session, const v1::ListDevicesResponse& devices, bool own);
 
@@ -25,7 +25,7 @@ struct QueuePlace {
   std::optional<int64_t> wait_ms;
 };
 
-// Of any message that has both.
+// Reads the place from any message that has queue_position and estimated_wait_ms.
 template <typename Message>
 QueuePlace PlaceOf(const Message& message) {
   QueuePlace place{message.queue_position(), std::nullopt};

@@ -1,7 +1,7 @@
-// What of each part an analysis of devices is about, as the options kTraceScope and kWindow say: which slices are work
-// of a device, in which time.
+// The scope of an analysis of devices, from the options kTraceScope and kWindow: which slices of each part are work of
+// a device, and in which time.
 //
-// On the readers' thread. Finding a step costs what device_scope.h says.
+// On the readers' thread.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@
 
 namespace kprof {
 
-// The steps of a training loop as PyTorch's profiler marks them: slices called ProfilerStep#N.
-//
-// On the reader's thread. Costs a look at the part's strings, and a pass over the names of segments that may have one.
+// A step of a training loop as PyTorch's profiler marks it: slices called ProfilerStep#N.
 struct ProfilerStep {
   int64_t number = 0;
   int64_t begin_ns = 0;
   int64_t end_ns = 0;  // begin_ns where it is not known
 };
 
-// By their numbers. A step of which there are several slices (of threads; of a device, which lags) is one: that of the
-// host, where there is one, from the first begin to the last end.
+// The steps of a part, by their numbers. Several slices of one step (of threads, or of a device, which lags) are one
+// step, from the first begin to the last end; the slices of the host count, if there are some. Costs a look at the
+// part's strings, and a pass over the names of segments that may have a step.
 Result<std::vector<ProfilerStep>> FindProfilerSteps(const TracePart& part, const StopSignal& stop);
 
+// Making it costs little, unless a step is asked for: then as FindProfilerSteps does, for each part.
 class DeviceScope {
  public:
   // Fails with kUsage for a step that no part has, and as reading does. `traces` must outlive it.
@@ -38,14 +38,15 @@ class DeviceScope {
   // The choices of HolisticTraceAnalysis: hta_rows.h.
   bool is_hta() const { return is_hta_; }
   std::optional<int64_t> device() const { return device_; }
-  // Nothing of this part is asked for: it has not the step.
+  // True: nothing of this part is asked for, as it does not have the step.
   bool never(size_t part) const { return times_[part].never; }
   std::optional<int64_t> from_ns(size_t part) const { return times_[part].from_ns; }
   std::optional<int64_t> to_ns(size_t part) const { return times_[part].to_ns; }
 
-  // Work of devices in that part: slices on streams, without annotations that are drawn over them and waits.
+  // Selects the work of devices in that part: slices on streams, without waits and annotations that are drawn over
+  // them.
   EventFilter WorkOf(size_t part) const;
-  // The same of one type, by TypeOfKernel.
+  // The same for work of one type, by TypeOfKernel.
   EventFilter WorkOf(size_t part, KernelType type) const;
   // The time asked for, else from the begin of the part's first slice to the end of its last one.
   Interval WholeOf(size_t part) const;

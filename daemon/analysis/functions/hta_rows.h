@@ -1,16 +1,15 @@
-// The rows that HolisticTraceAnalysis takes for work of devices, and the times that it takes them to have, for answers
-// that compare with its own (option window=hta). Its choices, as its results show them:
+// The rows that HolisticTraceAnalysis takes for work of devices, with the times that it gives them, for answers that
+// compare with its own (option window=hta). Its choices, as its results show them:
 //
-// - Rows are slices with an argument `stream`, in whatever category; where a trace has none (it is not PyTorch's),
-// those
-//   that DeviceScope takes.
-// - Times are whole microseconds of the source's clock: begins are rounded up, ends down. So what is shorter than a
+// - Rows are slices with an argument `stream`, in any category. A trace without any is not PyTorch's: then they are the
+//   slices that DeviceScope takes.
+// - Times are whole microseconds of the source's clock: begins are rounded up, ends down. So a row shorter than a
 //   microsecond may end one before it begins; HTA adds up such lengths of -1, and so do the functions here.
-// - Of a trace with two steps or more all is left out from the last one on: rows count whose launch (by correlation)
-//   began before it.
+// - A trace with two steps or more ends where the last one begins: rows count if their launch (by correlation) began
+//   before that.
 //
 // On the reader's thread. Memory, which the traces' take_memory is asked for: 32 bytes a row, and 8 for each
-// correlation of the host where a step is left out. Costs a pass over the shapes of all slices, and over what it takes.
+// correlation of the host when a step is left out. Costs a pass over the shapes of all slices, and over the rows taken.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a kernel, a copy or a fill is for, told by its name: all that most traces say of it.
+// The purpose of a kernel, a copy or a fill, told by its name: most traces say no more of it.
 //
 // Pure; any thread.
 #pragma once
@@ -10,7 +10,7 @@
 namespace kprof {
 
 enum class KernelType : uint8_t { kCompute, kCommunication, kMemory, kOther };
-constexpr size_t kKernelTypes = 3;  // that an analysis tells apart; kOther is HolisticTraceAnalysis' alone
+constexpr size_t kKernelTypes = 3;  // the first three; kOther is HolisticTraceAnalysis' alone
 
 // "compute", "communication", "memory", "other".
 std::string_view KernelTypeName(KernelType type);
@@ -19,8 +19,8 @@ std::string_view KernelTypeName(KernelType type);
 // memory; all else is compute.
 KernelType TypeOfKernel(std::string_view name);
 
-// What HolisticTraceAnalysis takes it for (checked against its results, ../shared/data): a collective that is not
-// called after NCCL is compute, anything with "dma" in its name is other.
+// The type that HolisticTraceAnalysis takes (checked against its results, ../shared/data): a collective that is not
+// named after NCCL is compute, most names with "dma" in them are other.
 KernelType HtaTypeOfKernel(std::string_view name);
 
 }  // namespace kprof

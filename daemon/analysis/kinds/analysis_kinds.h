@@ -11,7 +11,7 @@ namespace kprof {
 // In the order in which they are listed.
 std::span<const AnalysisKind> AnalysisKinds();
 
-// Fails with kUsage where there is none of that name; the remedy names what there is.
+// Fails with kUsage when there is none of that name; the remedy names those that there are.
 Result<const AnalysisKind*> FindAnalysisKind(const std::string& name);
 
 }  // namespace kprof

@@ -1,11 +1,10 @@
 // Count, sum, least, most, mean and percentiles of the durations of events, by any keys, over all parts asked: groups
 // of different parts with the same key are one.
 //
-// On the readers' thread. Costs a pass over the columns that filter and keys need, and over the durations; of stretches
-// of slices that are asked for whole, and of which the part has totals (aggregate.h), over those instead: then
-// only the stretches at the edges of a time asked for are decoded. With percentiles one pass over all more for each
-// `most_values` of them. Fails with kStorageBroken where a part is, kUsage where
-// there are too many groups, as take_memory does, kCancelled.
+// On the readers' thread. Costs a pass over the columns that filter and keys need, and over the durations. Slices that
+// are asked for whole, and of which the part has totals, cost a pass over the totals instead: then only the slices at
+// the edges of a time asked for are decoded. Percentiles cost one more pass for each `most_values` values. Fails with
+// kStorageBroken for a broken part, kUsage for too many groups, as take_memory does, kCancelled.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +22,18 @@
 
 namespace kprof {
 
-// The stretches of a part's slices of which there are totals (slice_totals.h): a question that asks for
-// all slices of one asks its totals instead, which are rows of a segment with tracks, names and categories like the
-// slices themselves.
-//
-// On the reader's thread. Costs a look at the totals' rows once, then what is known of them is kept in the reader's
-// cache. Fails with kStorageBroken where totals are not those of whole segments of slices.
+// A stretch of a part's slices with totals (slice_totals.h). A question about all slices of the stretch asks the totals
+// instead: they are rows of a segment, with tracks, names and categories like the slices themselves.
 struct SlicesWithTotals {
   const Segment* totals = nullptr;  // of the reader's; it says the times of all the slices
   size_t first = 0;                 // of the part's segments of slices, from `first` to before `end`
   size_t end = 0;
 };
 
-// In the order of their slices; no two have the same ones.
+// All stretches with totals, in the order of their slices; no two have the same slices.
+//
+// On the reader's thread. Costs a look at the totals' rows once; the result is kept in the reader's cache. Fails with
+// kStorageBroken for totals that are not those of whole segments of slices.
 Result<std::vector<SlicesWithTotals>> FindSlicesWithTotals(PartReader& reader);
 
 enum class Measure : uint8_t { kCount, kSum, kMin, kMax, kMean, kPercentile };
@@ -46,9 +44,9 @@ struct AggregateRequest {
   std::vector<GroupBy> by;          // none: one group of all
   bool durations = true;            // false: nothing but counts is asked for
   std::vector<double> percentiles;  // each from 0 to 100: percentiles.h
-  // The groups with most of it come first, and of them no more than `top`.
+  // Groups with the most of this come first, and no more than `top` are kept.
   Measure order = Measure::kSum;
-  size_t order_percentile = 0;  // of kPercentile: which of `percentiles`
+  size_t order_percentile = 0;  // for kPercentile: an index of `percentiles`
   size_t top = SIZE_MAX;
   size_t most_groups = 1 << 20;  // in each part, and in all
   size_t most_values = 8 << 20;  // 64 MiB
@@ -58,18 +56,18 @@ struct AggregateRequest {
 struct Aggregate {
   GroupKey key;  // in the order of `by`
   int64_t count = 0;
-  int64_t ended = 0;   // of them, those whose end is known: of these is all that follows
-  int64_t sum_ns = 0;  // at most INT64_MAX, which it is for all larger ones
+  int64_t ended = 0;   // those whose end is known; all below is about these
+  int64_t sum_ns = 0;  // INT64_MAX also for larger sums
   int64_t min_ns = 0;
   int64_t max_ns = 0;
   std::vector<int64_t> percentiles_ns;  // none where `ended` is 0
 
-  // The sum is what they are together, and so the mean theirs.
+  // True: the sum is exact, and so is the mean.
   bool is_whole() const { return sum_ns < INT64_MAX; }
   double mean_ns() const { return ended == 0 ? 0 : static_cast<double>(sum_ns) / static_cast<double>(ended); }
 };
 
-// By `order`, those that are alike in it by their keys. Without keys, one group, also of nothing.
+// Sorted by `order`, then by key. Without keys there is one group, even of no events.
 Result<std::vector<Aggregate>> AggregateEvents(TraceParts parts, const AggregateRequest& request,
                                                const StopSignal& stop);
 

@@ -1,9 +1,9 @@
-// How long something was going on: the union of slices on each track, on each device, or on all together; when nothing
-// was; and how long two kinds of work went on at once. A time range in a filter also cuts what reaches beyond it.
+// Busy times: the union of slices on each track, on each device, or on all together; the gaps between; and the time in
+// which two kinds of work go on at once. A time range in a filter also cuts slices that reach beyond it.
 //
-// On the readers' thread. Costs a pass over what the filter needs, and over times and durations of what it selects.
-// Memory: what overlaps in time, and where a part's segments all overlap, its intervals. Fails with kStorageBroken,
-// kCancelled.
+// On the readers' thread. Costs a pass over the columns that the filter needs, and over times and durations of the
+// slices that it selects. Memory: the slices that overlap in time; all intervals of a part whose segments all overlap.
+// Fails with kStorageBroken, kCancelled.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace kprof {
 
 enum class BusyBy : uint8_t { kAll, kTrackKind, kDevice, kStream, kTrack };  // kStream: of each device
 
-// Whose time it is. Parts are never put together: their clocks differ.
+// The owner of a busy time. Parts are never put together: their clocks differ.
 struct BusyGroup {
   size_t part = 0;  // its place among those asked
   std::optional<int64_t> rank;
@@ -34,9 +34,9 @@ struct BusyTime {
   BusyGroup group;
   int64_t slices = 0;  // also those without a length or an end, which fill no time
   int64_t busy_ns = 0;
-  int64_t first_ns = 0;  // where the first one begins and the last one ends, of those that fill time
+  int64_t first_ns = 0;  // the begin of the first and the end of the last slice that fills time
   int64_t last_ns = 0;
-  int64_t gaps = 0;                    // between them
+  int64_t gaps = 0;                    // between slices
   std::vector<Interval> longest_gaps;  // in the order of time
 };
 
@@ -46,7 +46,7 @@ struct BusyRequest {
   size_t most_gaps = 0;
 };
 
-// Groups that have slices, in the order of their parts, and of their first tracks.
+// All groups with slices, in the order of their parts, and of their first tracks.
 Result<std::vector<BusyTime>> FindBusyTimes(TraceParts parts, const BusyRequest& request, const StopSignal& stop);
 
 struct OverlapTime {
@@ -62,7 +62,7 @@ struct OverlapRequest {
   BusyBy by = BusyBy::kAll;
 };
 
-// Groups that have slices of either.
+// All groups with slices of either kind.
 Result<std::vector<OverlapTime>> FindOverlaps(TraceParts parts, const OverlapRequest& request, const StopSignal& stop);
 
 }  // namespace kprof

@@ -1,14 +1,15 @@
-// Slices of a part with the same correlation, two by two: a launch on a thread and what it started on a stream. Each of
-// `from` with each of `to` (a graph's launch has the correlation of hundreds of kernels); none with itself.
+// Pairs of slices of a part with the same correlation: a launch on a thread and the work that it started on a stream.
+// Each slice of `from` is paired with each of `to` (a graph's launch has the correlation of hundreds of kernels), none
+// with itself.
 //
-// A merge over columns: of each segment those asked for, in the order of their correlations, with those of each segment
-// that has some between them. What belongs together is close in time, so that is a segment or two, however long the
-// trace is. Pairs come in windows, segment by segment of `to`, within those segment by segment of `from`, then by
-// correlations and rows.
+// The pairs are found by merging: the slices of a segment, sorted by correlation, are merged with those of each segment
+// whose correlations lie in the same range. The slices of a pair are close in time, so that is a segment or two,
+// however long the trace is. Pairs come in windows: segment by segment of `to`, within those segment by segment of
+// `from`, then by correlation and row.
 //
 // On the reader's thread. Memory, which `take_memory` is asked for: 16 bytes for each slice of `to` in one segment, and
-// for each of `from` in those segments that were asked last, up to 16 MiB or one segment; the window is its caller's.
-// Where correlations lie anyhow in time, each segment is merged with each, and sides are read again: that takes long,
+// for each slice of `from` in the segments used last, up to 16 MiB or one segment; the window is its caller's. If
+// correlations are in no order of time, each segment is merged with each, and segments are read again: that takes long,
 // so `stop` is looked at for each. Fails with kStorageBroken, kCancelled, and as take_memory does.
 #pragma once
 
@@ -34,7 +35,7 @@ struct JoinedSlice {
   int64_t time_ns = 0;
   int64_t duration_ns = 0;  // or kNoValue
   uint32_t track = 0;
-  int64_t name = 0;  // a string's number; checked by who reads it
+  int64_t name = 0;  // a string's number; not checked here
 };
 
 struct CorrelatedPair {
@@ -51,23 +52,23 @@ struct CorrelationRequest {
 
 class CorrelatedSlices {
  public:
-  // `from` and `to` are the same part, each with the tracks that it is asked of. Readers must outlive it.
+  // `from` and `to` are the same part, each with its own choice of tracks. Readers must outlive it.
   static Result<std::unique_ptr<CorrelatedSlices>> Make(const TracePart& from, const TracePart& to,
                                                         const CorrelationRequest& request);
   CorrelatedSlices(const CorrelatedSlices&) = delete;
   CorrelatedSlices& operator=(const CorrelatedSlices&) = delete;
 
-  // The next ones, at most `most`; none: there are no more. `window` is cleared.
+  // Fills `window` with the next pairs, at most `most`; none: there are no more.
   Status Next(size_t most, const StopSignal& stop, std::vector<CorrelatedPair>& window);
 
  private:
-  // Of a segment's slices with a correlation, in their order, and of one correlation by row.
+  // A slice of a segment that has a correlation; sorted by correlation, then by row.
   struct Entry {
     int64_t correlation = 0;
     uint32_t row = 0;
   };
   using Entries = std::vector<Entry>;
-  // A segment that has some of `from`, and between what their correlations are.
+  // A segment with slices of `from`, and the range of their correlations.
   struct FromSegment {
     const Segment* segment = nullptr;
     int64_t least = 0;
@@ -79,7 +80,7 @@ class CorrelatedSlices {
     MemoryCharge charge;
     Entries entries;
   };
-  // What is shown of a segment's rows.
+  // The columns of a segment that pairs show.
   struct Columns {
     DecodedColumn times;
     DecodedColumn durations;
@@ -113,7 +114,7 @@ class CorrelatedSlices {
   std::list<std::unique_ptr<Side>> held_;  // of `from`; the one in use first
   int64_t held_bytes_ = 0;
 
-  // Where it is: a segment of `to` and one of `from`, and in both the entries that come next.
+  // The place of the merge: a segment of `to` and one of `from`, and in both the entries that come next.
   size_t to_segment_ = 0;  // the next of all
   std::unique_ptr<Side> to_;
   Columns to_columns_;

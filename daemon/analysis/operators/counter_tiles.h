@@ -1,11 +1,11 @@
-// What to draw of counters in a viewport: of each track and pixel that has samples how many, the least, the most, the
-// last and the mean of them; and what a counter's value was when the viewport begins. From far away that is made of the
-// part's levels of detail (counter_levels.h), the coarsest whose stretches are not wider than a pixel: a
-// stretch stands whole in the pixel in which it begins, and what is in the viewport and before it, in its first one.
+// Points to draw for counters in a viewport. A point is for a track and a pixel with samples: their number, least,
+// most, last and mean. Also the value of each counter when the viewport begins. From far away points are made of the
+// part's levels of detail (counter_levels.h), the coarsest whose stretches are not wider than a pixel: a stretch is
+// drawn whole in the pixel in which it begins, or in the first pixel if it begins before the viewport.
 //
-// On the reader's thread. The work is the rows of that level in the viewport, a few for each pixel of a track; and on
-// the way back to the last one before it on each level as many as the next one puts together. Bounded to a point for
-// each track and pixel, and `most_points` of all. Samples that are no number are left out. Fails as event_tiles.h does.
+// On the reader's thread. The work is the rows of that level in the viewport, a few for each pixel of a track; and for
+// the values before it, on each level as many rows as one of the next level stands for. Bounded to a point for each
+// track and pixel, and `most_points` of all. Samples that are no number are left out. Fails as event_tiles.h does.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct CounterPoint {
 
 struct CounterTrack {
   uint32_t track = 0;
-  std::optional<double> before;  // the viewport; nothing where it has no earlier sample
+  std::optional<double> before;  // the value before the viewport; nothing: there is no earlier sample
   std::vector<CounterPoint> points;
 };
 
@@ -45,7 +45,7 @@ struct CounterLimits {
   size_t most_points = 1 << 18;
 };
 
-// Of a viewport's tracks those that are counters.
+// Takes those of the viewport's tracks that are counters.
 Result<CounterTiles> MakeCounterTiles(PartReader& reader, const Viewport& viewport, const StopSignal& stop,
                                       const CounterLimits& limits = {});
 

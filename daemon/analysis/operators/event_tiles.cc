@@ -15,13 +15,11 @@
 namespace kprof {
 namespace {
 
-// The rows of a segment that last beyond the time at which its last row begins: what of it may reach into later ones.
-// Few, as those that are open at one time are few. So what reaches into a narrow window is found without a pass over
-// all that was before it.
+// The rows of a segment that last beyond the time at which its last row begins, in order: they may reach into later
+// segments. They are few, as the slices that are open at one time are few. So the slices that reach into a narrow
+// window are found without a pass over all that was before it. REQUIRES: the kind has durations.
 //
 // On the reader's thread. Costs a pass over times and durations once, then it is kept in the reader's cache.
-
-// In order. REQUIRES: the kind has durations.
 Result<DecodedColumn> ReadOutlasting(PartReader& reader, const Segment& segment) {
   return reader.ReadDerived(segment, kOutlastingColumn, [&]() -> Result<std::vector<int64_t>> {
     ASSIGN_OR_RETURN(const DecodedColumn times, reader.ReadOnce(segment, EventColumn::kTime));

@@ -1,11 +1,11 @@
-// What to draw of slices, or of instants, in a viewport: boxes on each track and depth. What is a pixel wide or wider
-// is a box of its own, exactly as it is; what is narrower is put together with what begins in the same pixel, as one
-// box that says how many slices it stands for and how much of it they fill. From far away that is made of the part's
-// levels of detail: the coarsest whose stretches are not wider than a pixel.
+// Boxes to draw for slices, or for instants, in a viewport, on each track and depth. A slice that is a pixel wide or
+// wider is a box of its own, exactly as it is. Narrower slices that begin in the same pixel are one box, with their
+// number and the time that they fill. From far away boxes are made of the part's levels of detail: the coarsest whose
+// stretches are not wider than a pixel.
 //
-// Bounded: on each track and depth about two boxes a pixel where slices of a depth do not cross, and `most_boxes` of
-// all; what is left out is said. The work is the rows of that level in the viewport (a few a pixel of each track and
-// depth), up to two segments at its edges, and what reaches into it from before (event_tiles.h).
+// Bounded: on each track and depth about two boxes a pixel, unless slices of a depth cross, and `most_boxes` of all;
+// the result says if some are missing. The work is the rows of that level in the viewport (a few a pixel of each track
+// and depth), up to two segments at its edges, and the slices that reach into it from before.
 //
 // From far away slices without an end or a depth are not drawn: no level has them. Near by, one without an end is a box
 // without a width, and one without a depth is drawn at depth 0. Depths of more than 4,096 are drawn there.
@@ -13,7 +13,7 @@
 // Instants are drawn the same way, as slices without a length that are in no others, from levels of detail of their
 // own.
 //
-// On the reader's thread. Fails with kStorageBroken, kCancelled; kUsage for a viewport that is none.
+// On the reader's thread. Fails with kStorageBroken, kCancelled; kUsage for an impossible viewport.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct TileBox {
   int64_t end_ns = 0;      // may be after it
   int64_t count = 0;       // of slices, or instants
   int64_t busy_ns = 0;     // how much of it they fill together: at most end_ns - begin_ns
-  int64_t name = 0;        // of the longest, as far as is known, or the first: a string's number; checked by who reads
-  int64_t row = kNoValue;  // of all of the part, where it is one and known which
+  int64_t name = 0;        // of the longest, as far as is known, or the first: a string's number; not checked here
+  int64_t row = kNoValue;  // of all rows of the part, if the box is one event and it is known which
 };
 
 struct EventTiles {

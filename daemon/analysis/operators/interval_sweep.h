@@ -1,5 +1,5 @@
-// The union of intervals that come roughly in the order of time: what lies before a time that nothing more will come
-// from is settled and goes; so memory is that of what overlaps, not of all.
+// Unions of intervals that come roughly in the order of time (IntervalSweep), and slices of a part as such unions
+// (SweepSlices).
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,15 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
+// The union of intervals that come roughly in the order of time. Once no more will come before some time, the union up
+// to there is settled and goes: so memory is bounded by the intervals that overlap.
 class IntervalSweep {
  public:
-  // What of it was settled already is left out. One without a length is none.
+  // The part of it that was settled already is left out. An interval without a length is none.
   void Add(int64_t begin_ns, int64_t end_ns);
 
-  // Appends what the union is before that time: disjoint pieces in order, the last of them cut there. The next ones may
-  // touch it.
+  // Appends the union before that time: disjoint pieces in order, the last of them cut there. The next ones may touch
+  // it.
   void Settle(int64_t before_ns, std::vector<Interval>& pieces);
 
   bool empty() const { return open_.empty(); }
@@ -37,22 +39,20 @@ class IntervalSweep {
   int64_t settled_ns_ = INT64_MIN;
 };
 
-// How long both last.
+// The time in which both last. REQUIRES: each is disjoint and in order.
 int64_t OverlapOf(const std::vector<Interval>& a, const std::vector<Interval>& b);
 
-// How long which of several unions last at once: adds to ns[mask], bit i for unions[i]; ns[0] stays. REQUIRES: each is
-// disjoint and in order, and `ns` has 2^unions.size() places.
+// Adds to ns[mask] the time in which exactly the unions of `mask` last at once: bit i stands for unions[i]; ns[0]
+// stays. REQUIRES: each is disjoint and in order, and `ns` has 2^unions.size() places.
 void AddTimesAtOnce(std::span<const std::vector<Interval>> unions, std::span<int64_t> ns);
 
-// Slices of a part as unions of intervals, group by group of tracks, in the order of time: what busy_time.h is made of.
-//
-// On the reader's thread.
-
-// What of each filter a group has within a stretch of time; stretches follow each other.
+// Called for a group and a stretch of time, with the union and the number of slices for each filter. Stretches follow
+// each other.
 using SeeStretch =
     std::function<void(uint32_t group, std::span<const std::vector<Interval>> pieces, std::span<const int64_t> slices)>;
 
-// `groups` has the group of each track.
+// Goes through the slices of a part as unions of intervals, in the order of time. `groups` has the group of each track.
+// busy_time.h is made of this. On the reader's thread.
 Status SweepSlices(const TracePart& part, std::span<const EventFilter> filters, std::span<const uint32_t> groups,
                    const StopSignal& stop, const SeeStretch& see);
 

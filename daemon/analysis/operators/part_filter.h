@@ -1,10 +1,10 @@
 // An EventFilter as it is evaluated on one part: names and categories are sets of string numbers, tracks a set of track
-// numbers. Segments that cannot have what is asked for are not decoded, nor are columns whose bounds answer for all
-// their rows.
+// numbers. Segments that cannot have such events are not decoded, nor are columns whose bounds answer for all their
+// rows.
 //
-// On the reader's thread. Binding costs a look-up of each name; a name with wildcards or something else that is asked
-// of texts costs a pass over the part's strings. Selecting costs a pass over each column that decides, the first of
-// them over all rows of the tracks asked for, each other one over what is left.
+// On the reader's thread. Binding costs a look-up of each name; a name with wildcards, or another test of texts, costs
+// a pass over the part's strings. Selecting costs a pass over each column that decides, the first of them over all rows
+// of the tracks asked for, each other one over the rows that are left.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 
 namespace kprof {
 
-// Numbers from 0 on (of strings), to be asked for one by one, a million times: a byte each where they are small, as
-// they are in a part of ours; the others are looked up.
+// A set of numbers from 0 on (of strings), which is asked a million times. Small numbers, as those in a part of ours,
+// take a byte each; the others are looked up.
 class NumberSet {
  public:
   // REQUIRES: it is not negative.
@@ -60,35 +60,35 @@ class NumberSet {
 // Rows of a segment.
 struct RowSelection {
   bool all = false;
-  std::vector<uint32_t> rows;  // where it is not all of them, in order
+  std::vector<uint32_t> rows;  // in order; unused if `all`
 };
 
 class PartFilter {
  public:
-  // The reader of `part` must outlive it. What a kind has no column for, none of its events has: a filter of names
-  // finds no counter (those have tracks), one of durations no instant. Fails as reading strings does.
+  // The reader of `part` must outlive it. A filter by a column that the kind does not have finds nothing: by names no
+  // counter (counters have tracks), by durations no instant. Fails as reading strings does.
   static Result<PartFilter> Bind(const EventFilter& filter, const TracePart& part, EventKind kind);
 
   EventKind kind() const { return kind_; }
-  // Nothing of the part is asked for.
+  // True: nothing of the part is asked for.
   bool never() const { return never_; }
   bool HasTrack(uint32_t track) const { return tracks_.empty() || tracks_[track] != 0; }
 
-  // Whether it may have some, as its bounds tell.
+  // True if the segment may have such events, as its bounds tell.
   Result<bool> MayMatch(const Segment& segment) const;
   // REQUIRES: MayMatch. Fails with kStorageBroken as reading its columns does.
   Status Select(const Segment& segment, RowSelection& selection) const;
 
-  // Each segment that has some, in the order of their ids; stops at the first failure, which it returns.
+  // Calls `see` for each segment that has such events, in the order of their ids. Returns the first failure at once.
   using See = std::function<Status(const Segment& segment, const RowSelection& selection)>;
   Status ForEach(const StopSignal& stop, const See& see) const;
-  // One segment, where it has some. `selection` is used for them.
+  // The same for one segment. `selection` is used for its rows.
   Status ForOne(const Segment& segment, RowSelection& selection, const See& see) const;
 
-  // Whether totals (aggregate.h) can tell what is asked for: it is of slices, and asks for nothing that a total
-  // does not have.
+  // True if totals (aggregate.h) can answer: the filter is for slices, and asks for nothing that a total does not have.
   bool TakesTotals() const { return kind_ == EventKind::kSlice && !AsksDurations() && !correlation_; }
-  // Whether all rows of these times begin within those asked for: then ForOne of totals selects as it does of slices.
+  // True if all slices of these totals begin within the times asked for: then ForOne selects totals as it selects
+  // slices.
   bool HasTimesOf(const Segment& totals) const {
     return (!from_ns_ || totals.min_time_ns >= *from_ns_) && (!to_ns_ || totals.max_time_ns < *to_ns_) &&
            (!first_begin_ || totals.min_time_ns >= *first_begin_) &&

@@ -1,6 +1,6 @@
-// Numbers for the groups that rows of one part fall into: by their names, their categories, and what their tracks are.
-// A row's group costs a look into a table by its string's number; several keys together cost a look into a hash table
-// for each row whose keys are not those of the one before.
+// Numbers for the groups that rows of one part fall into, by their names, their categories, and the fields of their
+// tracks. A row's group costs a look into a table by its string's number; several keys together cost a look into a hash
+// table for each row whose keys are not those of the row before.
 //
 // On the reader's thread. Memory: four bytes for each string's number up to the largest in use, and each group.
 #pragma once
@@ -23,14 +23,14 @@ namespace kprof {
 
 enum class GroupBy : uint8_t { kName, kCategory, kTrack, kTrackName, kTrackKind, kDevice, kStream, kProcess, kRank };
 
-// A text, a number, or nothing (a track without a device). Of kTrack: TrackKey.
+// A text, a number, or nothing (a track without a device). For kTrack: TrackKeyOf.
 using GroupValue = std::variant<std::monostate, int64_t, std::string>;
 using GroupKey = std::vector<GroupValue>;
-// What it takes in memory, about.
+// About the memory that it takes.
 int64_t SizeOfKey(const GroupKey& key);
 
-// Tracks of two parts are never one: what stands for a track is the place of its part among those asked, and its
-// number.
+// A number for a track of one of several parts: the place of the part among those asked, and the track's own number.
+// Tracks of two parts are never one.
 constexpr int64_t TrackKeyOf(size_t part, uint32_t track) {
   return static_cast<int64_t>(part) << 32 | track;
 }
@@ -46,18 +46,18 @@ class RowGroups {
   // `part_at` is the part's place among those asked. The reader must outlive it.
   RowGroups(const TracePart& part, size_t part_at, const std::vector<GroupBy>& by, size_t most_groups);
 
-  // The group of each row selected, in their order. Fails with kStorageBroken where a string or track is none of the
-  // part's, with kUsage where there are more groups than asked for.
+  // The group of each selected row, in their order. Fails with kStorageBroken for a string or track that the part does
+  // not have, with kUsage for more groups than `most_groups`.
   Status Number(const Segment& segment, const RowSelection& selection, std::vector<uint32_t>& groups);
 
-  // How many rows of a whole segment each group has, where that is known without looking at rows; false where it is
-  // not.
+  // Calls `see` with the number of rows of a whole segment in each group. False: that is not known without looking at
+  // rows.
   Result<bool> CountWhole(const Segment& segment, const std::function<void(uint32_t group, int64_t rows)>& see);
 
   size_t size() const;
-  // What it holds in memory, about.
+  // About the memory that it holds.
   int64_t size_bytes() const;
-  // In the order of `by`.
+  // The key of a group, in the order of `by`.
   Result<GroupKey> KeyOf(uint32_t group);
 
  private:
@@ -91,13 +91,13 @@ class RowGroups {
   bool by_category_ = false;
   bool by_name_ = false;
 
-  std::vector<uint32_t> class_of_tracks_;  // by track: which of the classes
-  std::vector<GroupKey> classes_;          // what tracks are, in the order of those of `by` that are of tracks
+  std::vector<uint32_t> class_of_tracks_;  // by track: an index of classes_
+  std::vector<GroupKey> classes_;          // values of tracks, in the order of the keys in `by` that are of tracks
   std::vector<int64_t> values_;            // of a column, of the rows selected
   Seen categories_;
   Seen names_;
   Pairs with_category_;  // a class and a category
-  Pairs with_name_;      // what was before, and a name
+  Pairs with_name_;      // the group by the keys before, and a name
 };
 
 }  // namespace kprof

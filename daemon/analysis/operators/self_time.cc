@@ -20,13 +20,6 @@
 namespace kprof {
 namespace {
 
-// The slices of a part, track by track in the order of time, whatever order its source had: segments that overlap in
-// time are put together. What goes along the nesting of slices is made of it.
-//
-// On the reader's thread. Where segments do not overlap, columns are seen as they stand in the cache; where they do,
-// they are copied, up to about `kRowsAtOnce` rows together. A track with more than `kMostRowsOfTrack` in segments that
-// overlap comes segment by segment: its slices have no depths either.
-
 // Slices of one track, in order: by time, and of one time the longest first.
 struct SliceRun {
   uint32_t track = 0;
@@ -49,7 +42,13 @@ struct SliceRun {
 constexpr size_t kRowsAtOnce = size_t{4} << 20;
 constexpr size_t kMostRowsOfTrack = size_t{8} << 20;
 
-// Each track of a cluster once (unless a hostile part has it in pieces).
+// Goes through the slices of a cluster, track by track in the order of time, whatever order its source had: a cluster
+// is segments that overlap in time, which are put together. Each track comes once (unless a hostile part has it in
+// pieces).
+//
+// On the reader's thread. If segments do not overlap, columns are seen as they stand in the cache; if they do, they are
+// copied, up to about `kRowsAtOnce` rows together. A track with more than `kMostRowsOfTrack` in segments that overlap
+// comes segment by segment: its slices have no depths either.
 Status ForEachSliceRun(PartReader& reader, const SegmentCluster& cluster, const StopSignal& stop,
                        const std::function<Status(const SliceRun&)>& see);
 

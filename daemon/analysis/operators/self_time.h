@@ -1,9 +1,9 @@
-// The time that slices spend themselves: their durations less what slices directly within them cover. A slice is within
-// its parent by its depth (docs/trace_format.md); two within one parent that cross each other cover it once.
+// The self time of slices: their durations less the time that slices directly within them cover. A slice is within its
+// parent by its depth (docs/trace_format.md). Two slices within one parent that cross cover their common time once.
 //
-// On the readers' thread. Costs a pass over times, durations, depths and the keys of segments from the first that the
-// filter may match to the last that may lie within one that it matches; memory: what is open, and a number for each row
-// of segments that overlap in time. Fails as aggregate.h does.
+// On the readers' thread. Costs a pass over times, durations, depths and keys, from the first segment that the filter
+// may match to the last that may lie within a match. Memory: the slices that are open, and a number for each row of
+// segments that overlap in time. Fails as aggregate.h does.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace kprof {
 
 struct SelfTimeRequest {
-  EventFilter filter;  // whose self time; what is within them counts whatever it is
+  EventFilter filter;  // the slices whose self time is asked for; any slices within them count
   std::vector<GroupBy> by;
   size_t top = SIZE_MAX;
   size_t most_groups = 1 << 20;
@@ -32,7 +32,7 @@ struct SelfTime {
   int64_t self_ns = 0;
 };
 
-// Those with the most self time first.
+// Groups with the most self time come first.
 Result<std::vector<SelfTime>> FindSelfTimes(TraceParts parts, const SelfTimeRequest& request, const StopSignal& stop);
 
 }  // namespace kprof

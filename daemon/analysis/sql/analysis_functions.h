@@ -1,5 +1,5 @@
 // The tables of analyses (daemon/analysis/kinds) as functions of traces: `FROM analyze_temporal_breakdown`, over all
-// runs of the query, with a kind's options as hidden columns. All of it is made from the kinds' descriptions.
+// runs of the query, with a kind's options as hidden columns. They are made from the kinds' descriptions alone.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace kprof {
 
-// For each kind one for its primary table, analyze_<kind>, one for each other table, analyze_<kind>_<table>, and where
-// it has facts analyze_<kind>_facts, with one row. Their texts live as long as the program.
+// For each kind: analyze_<kind> for its primary table, analyze_<kind>_<table> for each other table, and, if it has
+// facts, analyze_<kind>_facts with one row. Their texts live as long as the program.
 std::vector<TraceFunction> AnalysisFunctions();
 
 }  // namespace kprof

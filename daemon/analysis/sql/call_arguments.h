@@ -1,4 +1,4 @@
-// What a call draws that is made for so many pixels: which stretch of each part's time, and which tracks.
+// Reads the arguments of a call: numbers, texts, and the pixels and the viewport of calls that draw.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,7 @@
 
 namespace kprof {
 
-// Arguments that are whole numbers.
-
-// `otherwise` where it is not given. Fails with kUsage for one that is none from `least` to `most`.
+// A whole number; `otherwise` when it is not given. Fails with kUsage for anything but a number from `least` to `most`.
 inline Result<int64_t> NumberArgument(const FunctionCall& call, size_t at, const char* name, int64_t least,
                                       int64_t most, int64_t otherwise) {
   if (!call.arguments[at]) return otherwise;
@@ -23,9 +21,7 @@ inline Result<int64_t> NumberArgument(const FunctionCall& call, size_t at, const
                   "write a whole number from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
-// Arguments that are texts.
-
-// Null where it is not given, or NULL. Fails with kUsage for one that is no text.
+// A text; null when it is not given, or NULL. Fails with kUsage for anything else.
 inline Result<const std::string*> TextArgument(const FunctionCall& call, size_t at, const char* name) {
   const bool is_given = call.arguments[at] && !std::holds_alternative<std::monostate>(*call.arguments[at]);
   if (!is_given) return static_cast<const std::string*>(nullptr);
@@ -34,11 +30,12 @@ inline Result<const std::string*> TextArgument(const FunctionCall& call, size_t 
   return FailCall(call.function, std::string(name) + " is no text", "write it in single quotes");
 }
 
-// The argument, which is its first one; and that WHERE chooses among tracks and times alone. `what` is drawn: "slices".
-// Fails with kUsage.
+// The number of pixels, the first argument of calls that draw. Fails with kUsage for a wrong number, and when WHERE
+// chooses by more than tracks and times. `what` is drawn: "slices".
 Result<int64_t> PixelsOf(const FunctionCall& call, const char* what);
 
-// From from_ns to to_ns, or all of the part, where they are not given. Nothing: it has none of that kind, or none then.
+// The viewport from from_ns to to_ns; without them, all of the part. Nothing: the part has no events of that kind, or
+// that time is empty.
 std::optional<Viewport> ViewportOf(const TracePart& part, EventKind kind, const EventFilter& filter, int64_t pixels);
 
 }  // namespace kprof

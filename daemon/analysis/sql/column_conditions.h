@@ -1,5 +1,5 @@
-// What conditions of SQL leave of a column of texts, for good: unlike scan_conditions.h, after which
-// SQLite compares again.
+// Conditions of SQL on a column of texts or whole numbers. They decide for good, unlike those of scan_conditions.h,
+// after which SQLite compares again.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,11 @@
 
 namespace kprof {
 
-// What conditions on a column say of NULL, and of its values what they say beside that.
+// The part of the conditions on a column that is about NULL.
 class NullConditions {
  public:
-  // What it asks of values: an op but IS, IS NOT and IS NULL. Nothing: no more than is noted here.
+  // Notes what the condition says about NULL. Returns the op for the values: none of IS, IS NOT and IS NULL. Nothing:
+  // the condition asks no more of them.
   std::optional<ScanOp> Add(const ScanCondition& condition) {
     is_active_ = true;
     const bool is_with_null =
@@ -44,17 +45,17 @@ class NullConditions {
   bool accepts_values_ = true;
 };
 
-// What conditions of SQL leave of a column of whole numbers, for good: as column_conditions.h does of texts.
+// The conditions on a column of whole numbers.
 class NumberConditions {
  public:
-  // All of ScanOp but patterns. Fails with kUsage, as `function`, for what is no number.
+  // Takes any ScanOp but patterns. Fails with kUsage, as `function`, for a value that is no number.
   Status Add(const char* function, const char* column, const ScanCondition& condition);
 
   bool is_active() const { return nulls_.is_active(); }
   bool accepts_null() const { return nulls_.accepts_null(); }
   bool accepts_values() const { return nulls_.accepts_values() && !range_.is_empty(); }
   bool Accepts(std::optional<int64_t> value) const;
-  // Of its values: those in this, without these.
+  // Values are accepted that are in range(), and not in left_out().
   const IntegerFilter& range() const { return range_; }
   const std::vector<int64_t>& left_out() const { return left_out_; }
 
@@ -64,22 +65,23 @@ class NumberConditions {
   std::vector<int64_t> left_out_;
 };
 
+// The conditions on a column of texts.
 class TextConditions {
  public:
-  // All of ScanOp; `ignores_case`: of ASCII letters. Fails with kUsage, as `function`, for what is no text or too long
-  // a pattern.
+  // Takes any ScanOp; `ignores_case`: of ASCII letters. Fails with kUsage, as `function`, for a value that is no text,
+  // and for a pattern that is too long.
   Status Add(const char* function, const char* column, const ScanCondition& condition, bool ignores_case);
 
   bool is_active() const { return nulls_.is_active(); }
-  // Whether a row without a text is left.
+  // True: a row without a text is accepted.
   bool accepts_null() const { return nulls_.accepts_null(); }
-  // Says only what is not asked for.
+  // True: the conditions only leave some texts out.
   bool only_leaves_out() const { return only_leaves_out_; }
-  // The only ones that there may be, each of which is accepted; null: any may be.
+  // The only texts that are accepted; null: others may be, too.
   const std::set<std::string, std::less<>>* listed() const { return listed_ ? &*listed_ : nullptr; }
   bool Accepts(std::string_view text) const;
 
-  // For the texts of a part, a million maybe: once the signal is given it says no without looking.
+  // A test for all texts of a part, maybe a million: once `stop` is given, it returns false without looking.
   static std::function<bool(std::string_view)> Within(TextConditions test, const StopSignal& stop);
 
  private:
@@ -92,7 +94,7 @@ class TextConditions {
   bool MeetsOthers(std::string_view text) const;
 
   std::optional<std::set<std::string, std::less<>>> listed_;
-  std::vector<Other> others_;  // but = and IN
+  std::vector<Other> others_;  // conditions that are no lists
   NullConditions nulls_;
   bool only_leaves_out_ = true;
 };

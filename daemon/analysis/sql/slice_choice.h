@@ -1,6 +1,6 @@
-// Which slices a call is about, made of the conditions on its fields: which parts, of each which tracks, and a filter
-// for the rest. All conditions hold at once, and mean what they mean for the columns of `slice` and `track`; from_ns
-// and to_ns leave what touches that stretch.
+// The slices that a call is about, chosen by the conditions on its fields: some parts, some tracks of each, and a
+// filter for the rest. All conditions hold at once, and mean the same as for the columns of `slice` and `track`;
+// from_ns and to_ns choose the slices that touch that time.
 //
 // On the query's thread. The set must outlive it.
 #pragma once
@@ -22,9 +22,9 @@
 
 namespace kprof {
 
-// What slices can be told apart by, as SQL names it: the columns of `slice` and `track`, and a stretch of time. Of each
-// function all of them are columns: a condition on one narrows what the function is about, and those that an answer is
-// grouped by have a value.
+// The fields of slices, as SQL names them: the columns of `slice` and `track`, and a stretch of time. Each function has
+// all of them as columns: a condition on one narrows the choice of slices, and those that an answer is grouped by have
+// a value in its rows.
 enum class SliceField : uint8_t {
   kRun,
   kPart,
@@ -46,7 +46,7 @@ enum class SliceField : uint8_t {
 struct SliceFieldWords {
   const char* column;
   const char* type;  // INTEGER or TEXT
-  const char* key;   // what it is called to group by it; null: nobody does
+  const char* key;   // its name as a key to group by; null: it is none
 };
 
 // In the order of SliceField.
@@ -54,7 +54,7 @@ std::span<const SliceFieldWords> SliceFields();
 inline const SliceFieldWords& WordsOf(SliceField field) {
   return SliceFields()[static_cast<size_t>(field)];
 }
-// The one of that key; its column's name will do, too.
+// The field with that key; its column's name will do, too.
 std::optional<SliceField> FieldOfKey(std::string_view key);
 
 constexpr bool IsText(SliceField field) {
@@ -63,28 +63,27 @@ constexpr bool IsText(SliceField field) {
          field == SliceField::kCategory;
 }
 
-// What a GPU does, in a filter: annotations that a profiler draws over its streams (gpu_user_annotation) are slices
-// there, but nothing that runs, and what lies under them would never be idle. Where a filter asks for categories (and
-// does not only leave some out) it stays as it is: then they count.
+// `filter` without annotations that a profiler draws over a GPU's streams (gpu_user_annotation): they are slices there,
+// but nothing runs, and under them a stream would never be idle. A filter that asks for categories (and does not only
+// leave some out) stays as it is: then annotations count.
 EventFilter WithoutAnnotations(EventFilter filter);
 
-// Slices told in a word, for calls that are about two kinds of them: 'nccl*' (a name, with wildcards as in
-// event_filter.h), 'category=gpu_memcpy', 'stream=20'.
-
-// `filter` and that. Fails with kUsage, as `function`, for words that say nothing.
+// Narrows `filter` to the slices that `words` name, for calls about two kinds of slices: 'nccl*' (a name, with
+// wildcards as in event_filter.h), 'category=gpu_memcpy', 'stream=20'. Fails with kUsage, as `function`, for words that
+// name none.
 Result<EventFilter> WithWords(const char* function, const EventFilter& filter, const std::string& words,
                               const StopSignal& stop);
-// `filter` without that: of names and categories alone.
+// Narrows `filter` to the slices that `words` do not name. Takes names and categories alone.
 Result<EventFilter> WithoutWords(const char* function, const EventFilter& filter, const std::string& words,
                                  const StopSignal& stop);
 
-// Parts as operators are asked of them, and as SQL knows them, side by side.
+// Parts in two forms, side by side: for operators, and as SQL knows them.
 struct ChosenParts {
   std::vector<TracePart> parts;
   std::vector<OpenPart*> open;
 };
 
-// With its values; `ignores_case`: of a text's ASCII letters.
+// A condition with its values; `ignores_case`: of a text's ASCII letters.
 struct SliceCondition {
   SliceField field = SliceField::kRun;
   ScanCondition test;
@@ -93,13 +92,13 @@ struct SliceCondition {
 
 class SliceChoice {
  public:
-  // Fails with kUsage, as `function`, for values that the field has none of.
+  // Fails with kUsage, as `function`, for values that the field cannot have.
   static Result<SliceChoice> Make(const char* function, TraceSet& set, std::span<const SliceCondition> conditions,
                                   const StopSignal& stop);
 
   const EventFilter& filter() const { return filter_; }
   const ChosenParts& all() const { return all_; }
-  // The same apart: by their runs, or each part by itself.
+  // The same parts, run by run, or each by itself.
   std::vector<ChosenParts> ByRun() const;
   std::vector<ChosenParts> ByPart() const;
 

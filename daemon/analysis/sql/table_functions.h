@@ -1,5 +1,6 @@
-// Functions of traces as SQLite's table-valued ones. A call is made when its first row is asked for, and made again
-// only with other values, or where its rows came in windows; they are kept until then, and count as the query's memory.
+// Offers functions of traces to a query as SQLite's table-valued functions. A call is made when its first row is asked
+// for, and again only with other values, or if its rows came in windows. Its rows are kept until then, and count as the
+// query's memory.
 //
 // A failure is SQLITE_ERROR with our words as SQLite's message; TraceSet::status has it whole.
 #pragma once
@@ -15,9 +16,7 @@
 
 namespace kprof {
 
-// The functions of traces as what comes with the tables of traces in a user's query (query_traces.h).
-
-// Any thread.
+// The functions, for a user's query that has tables of traces (query_traces.h). Any thread.
 class QueryFunctions final : public TableProvider {
  public:
   QueryFunctions();

@@ -1,5 +1,5 @@
-// What a function of traces is to SQL: its columns, and how it is called. table_functions.h makes a table of it that
-// takes arguments: `FROM sum_by('name') WHERE category = 'kernel'`. A column here is a promise in docs/sql.md.
+// A function of traces for SQL: its columns, and the call behind it. table_functions.h makes a table of it that takes
+// arguments: `FROM sum_by('name') WHERE category = 'kernel'`. A column here is a promise in docs/sql.md.
 //
 // On the query's thread.
 #pragma once
@@ -22,13 +22,13 @@
 
 namespace kprof {
 
-// By their places; nothing where one is not given.
+// By their places; nothing: it is not given.
 using FunctionArguments = std::span<const std::optional<ScanCell>>;
 
 struct FunctionColumn {
   enum class Use : uint8_t {
-    kAnswer,    // `which` says what of the answer
-    kArgument,  // hidden; `which` is its place among them
+    kAnswer,    // `which` is a number of the answer's own
+    kArgument,  // hidden; `which` is its place among the arguments
     kField,     // `which` is a SliceField
   };
   const char* name = "";
@@ -36,7 +36,7 @@ struct FunctionColumn {
   Use use = Use::kAnswer;
   int which = 0;
   bool is_hidden = false;
-  bool is_costly = false;  // of the answer: not made where nobody reads it
+  bool is_costly = false;  // of the answer: not made unless it is read
 };
 
 struct FunctionCall {
@@ -48,18 +48,18 @@ struct FunctionCall {
   const StopSignal& stop;
 };
 
-// The rows that a call gave: all at once or, where they are many, in windows.
+// The rows that a call gave: all at once or, if they are many, in windows.
 class FunctionAnswer {
  public:
   virtual ~FunctionAnswer() = default;
   virtual size_t size() const = 0;
-  // Goes on to the next window: from then on rows are its. False: there is none, and the last one stays. Within
-  // TraceSet's terms().Aside.
+  // Goes on to the next window: from then on the rows are its. False: there is none, and the last window stays. Called
+  // within TraceSet's terms().Aside.
   virtual kprof::Result<bool> NextWindow() { return false; }
-  // What it holds in memory, about, and has not asked the query for by itself.
+  // About the memory that it holds, without the part that it has asked the query for by itself.
   virtual int64_t size_bytes() const = 0;
   virtual void Result(size_t row, int which, sqlite3_context* out) const = 0;
-  // False where its rows have no such field.
+  // False: its rows have no such field.
   virtual bool FieldResult(size_t row, SliceField field, sqlite3_context* out) const = 0;
 };
 
@@ -69,9 +69,9 @@ struct TraceFunction {
   std::vector<FunctionColumn> columns;
   // Fails with kUsage for arguments that it does not know, and as the operators do.
   Result<std::unique_ptr<FunctionAnswer>> (*call)(const FunctionCall& call);
-  // Whether rows of such a call have that field.
+  // True if rows of such a call have that field.
   bool (*has_field)(FunctionArguments arguments, SliceField field);
-  double rows_of_slice = 0;  // for who plans: how many rows there are for each slice, where they are many
+  double rows_of_slice = 0;  // for the planner: the number of rows for each slice, for functions with many
 };
 
 // Fails with "sum_by: <why>; <remedy>".
@@ -79,12 +79,12 @@ inline Status FailCall(const char* function, std::string why, std::string remedy
   return Fail(ErrorCode::kUsage, function, std::move(why), std::move(remedy));
 }
 
-// `shown` of the fields, then `answers`; hidden are `arguments`, one that stands for any more of them, and all other
-// fields.
+// The columns of a function: the fields `shown`, then `answers`. Hidden ones follow: `arguments`, one for any further
+// argument, and all other fields.
 std::vector<FunctionColumn> ColumnsOf(std::span<const SliceField> shown, std::span<const FunctionColumn> answers,
                                       std::span<const char* const> arguments);
 
-// All there are.
+// All functions that there are.
 std::span<const TraceFunction> TraceFunctions();
 
 TraceFunction SumBy();

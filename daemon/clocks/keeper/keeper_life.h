@@ -1,5 +1,6 @@
-// A keeper's life: gives back what was left, answers (keeper_protocol.h) for as long as somebody is there, gives back
-// what is held, ends. What cannot be given back is tried again, ever more slowly. Knows nothing of what is kept.
+// The life of a keeper process: gives back what was left, answers (keeper_protocol.h) for as long as its owner is
+// there, gives back what is held, ends. A thing that cannot be given back is tried again, ever more slowly. Knows
+// nothing of the thing that is kept (KeptThing).
 //
 // One thread, that of a process of its own; blocks.
 #pragma once
@@ -18,14 +19,15 @@ namespace kprof {
 class KeptThing {
  public:
   virtual ~KeptThing() = default;
-  // Gives back what is noted, by whomever; a note of an earlier boot is removed. Nothing is noted: that was it. Fails
-  // where something could not be given back; the note of it stays, and it can be tried again.
+  // Gives back what is noted, whoever noted it; a note of an earlier boot is removed. Ok when nothing is noted. Fails
+  // where something could not be given back; its note stays, and it can be tried again.
   virtual Status GiveBack() = 0;
-  // Any request but to release. When this answers with a failure nothing is held, or GiveBack is still to be called.
+  // Answers any request but KeeperRelease. If the answer is a failure, nothing is held, or GiveBack is still to be
+  // called.
   virtual KeeperMessage Hold(const KeeperMessage& request) = 0;
-  // Lets go of what is of no use any more after that.
+  // Closes handles that are of no use after this failure.
   virtual void CloseAfter(const Status& failed) = 0;
-  // When what is held is given back whatever is asked. Absent: it has no such time, or nothing is held.
+  // The time at which the hold is given back in any case. Absent: it has no such time, or nothing is held.
   virtual std::optional<int64_t> until_mono_ns() const { return std::nullopt; }
 };
 
@@ -35,7 +37,7 @@ class KeeperLife {
   KeeperLife(KeptThing& thing, UniqueFd channel, UniqueFd signals)
       : thing_(thing), channel_(std::move(channel)), signals_(std::move(signals)) {}
 
-  // Until whoever asks is gone, or a signal asks for the end. Fails where something stays held.
+  // Runs until the owner is gone, or a signal asks for the end. Fails where something stays held.
   Status Run();
 
  private:
@@ -49,12 +51,13 @@ class KeeperLife {
   KeptThing& thing_;
   const UniqueFd channel_;
   const UniqueFd signals_;
-  Status leftover_;  // why what was left is not given back yet
+  Status leftover_;  // why the remains are not given back yet
   int tries_ = 0;
   int64_t again_ns_ = 0;
 };
 
-// What a signal asks for the end by, which is not at once: first what is held is given back. Of the process.
+// Blocks the signals that ask this process to end, and returns a descriptor for them. So the hold can be given back
+// before the process ends.
 Result<UniqueFd> BlockEndSignals();
 
 }  // namespace kprof

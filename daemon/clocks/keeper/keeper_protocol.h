@@ -1,13 +1,13 @@
-// What kprofd and a keeper, of clocks (keeper/) or of a pause (pauser/), say to each other. One packet (SOCK_SEQPACKET,
-// storage/base/packet_socket.h) is one message: u32 tag, u8 type, fields (message_coder.h). Both are of one build; the
-// keeper is often another user, root, and takes nothing of what it is told without looking at it.
+// The protocol between kprofd and a keeper: kprof-clocks for clocks, kprof-pause for a pause of DCGM. One packet
+// (SOCK_SEQPACKET, storage/base/packet_socket.h) is one message: u32 tag, u8 type, fields (message_coder.h). Both are
+// of one build. The keeper is often another user, root, and checks everything that it is told.
 //
-//   KeeperLock      holder, what the clocks are to be        KeeperLocked | KeeperFailed   nothing is held then
-//   KeeperPause  holder, for how long at most                KeeperPaused | KeeperFailed   nothing is held then
-//   KeeperRelease                                            KeeperReleased | KeeperFailed
+//   KeeperLock     holder, the wanted clocks       KeeperLocked | KeeperFailed   nothing is held then
+//   KeeperPause    holder, for how long at most    KeeperPaused | KeeperFailed   nothing is held then
+//   KeeperRelease                                  KeeperReleased | KeeperFailed
 //
-// Each is answered with its tag, in the order of asking. When its socket ends, the keeper gives back what is held, and
-// then ends. What was left by one before it, it gives back first of all.
+// Each is answered with its tag, in the order of asking. First of all the keeper gives back what an earlier one left.
+// When its socket ends, it gives back what is held, and then ends.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ constexpr size_t kKeeperPacketLimitBytes = 16 << 10;
 struct KeeperLock {
   std::string holder;
   WantedClocks wanted;
-  bool required = false;  // all of it, or nothing
+  bool required = false;  // fails unless all of it can be held
   bool operator==(const KeeperLock&) const = default;
 };
-// For a keeper of a pause; one that is there already lasts as long as this one then.
+// For a keeper of a pause. It replaces the limit of a pause that is there already.
 struct KeeperPause {
   std::string holder;
   int64_t limit_ns = 0;  // from now
@@ -39,7 +39,7 @@ struct KeeperRelease {
   bool operator==(const KeeperRelease&) const = default;
 };
 
-// The clocks are held; of what else was wanted, what did not work, as sentences for people.
+// The clocks are held. `notes` tell people which other wishes did not work.
 struct KeeperLocked {
   WantedClocks held;
   PriorClocks prior;
@@ -47,7 +47,7 @@ struct KeeperLocked {
   bool operator==(const KeeperLocked&) const = default;
 };
 struct KeeperPaused {
-  std::string whose;       // "DCGM": what is paused
+  std::string whose;       // "DCGM": the profiler that is paused
   bool by_others = false;  // somebody else paused it before, and it stays so
   bool operator==(const KeeperPaused&) const = default;
 };

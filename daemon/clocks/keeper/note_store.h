@@ -1,8 +1,9 @@
-// A folder with one file for each thing that kprof holds of the node: NAME.held, a note (note_store.h) that is on the
-// disk before the first change, and gone after the last is undone. Beside it NAME.lock says who works on it at this
-// moment: one process at a time, and a lock that is gone with it. Knows nothing of what the notes say.
+// A folder with one file for each thing that kprof holds of the node, and the form of these files. NAME.held is the
+// note (NoteText): it is on the disk before the first change, and gone after the last is undone. Beside it NAME.lock
+// tells who works on it at this moment: one process at a time, and the lock goes with the process. Knows nothing of the
+// notes' meaning.
 //
-// Any thread; blocks for the disk.
+// NoteStore: any thread; blocks for the disk.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,15 @@
 
 namespace kprof {
 
-// The form of a note on the disk about something that is held (note_store.h): a first line that says what it is about,
-// lines of a key and a value, and a sum of all of them. docs/clocks.md shows one. Knows no keys. Pure functions.
+// The form of a note about something that is held: a first line that names the kind, lines of a key and a value, and a
+// sum of all of them. docs/clocks.md shows one. Knows no keys. Pure functions.
 class NoteText {
  public:
   explicit NoteText(std::string_view first_line) : text_(first_line) { text_ += '\n'; }
 
   // Line breaks in the value become spaces.
   void Add(std::string_view key, const std::string& value);
-  // Nothing where it is absent.
+  // Adds nothing where it is absent.
   template <typename T>
   void Add(std::string_view key, const std::optional<T>& value) {
     if (value) Add(key, std::to_string(*value));
@@ -39,7 +40,8 @@ class NoteText {
 };
 
 // Gives each line to `take`, which says whether it knows the key and the value makes sense. Fails with kStorageBroken
-// for what is no such text, is cut off, or does not add up; `what` and `remedy` are for the message.
+// for a text of another form, one that is cut off, or one that does not add up; `what` and `remedy` are for the
+// message.
 struct NoteKind {
   std::string_view first_line;
   std::string what;
@@ -48,10 +50,10 @@ struct NoteKind {
 Status ReadNoteText(std::string_view text, const NoteKind& kind,
                     const std::function<bool(std::string_view key, std::string_view value)>& take);
 
-// As ReadNoteText fails.
+// The failure of ReadNoteText.
 Status DamagedNote(const NoteKind& kind, const std::string& why);
 
-// What values are written as; false: it is not that.
+// Read a value as it is written in a note; false: it has another form.
 bool ParseNoteNumber(std::string_view text, int64_t& number);
 bool ParseNoteNumber(std::string_view text, std::optional<uint32_t>& number);
 bool ParseNoteFlag(std::string_view text, bool& flag);
@@ -61,21 +63,22 @@ class NoteStore {
   // The folder is made when something is written.
   NoteStore(Files& files, std::string folder) : files_(files), folder_(std::move(folder)) {}
 
-  // On the disk when it returns.
+  // Writes a note. It is on the disk when this returns.
   Status Write(const std::string& name, const std::string& text);
-  // One that is there already: either of the two is on the disk when it returns.
+  // Replaces a note that is there. Either of the two is on the disk when this returns.
   Status Rewrite(const std::string& name, const std::string& text);
   // Nothing: nothing is held.
   Result<std::optional<std::string>> Read(const std::string& name);
-  // Gone from the disk when it returns.
+  // Removes a note. It is gone from the disk when this returns.
   Status Remove(const std::string& name);
-  // A damaged one, out of the way, for people to look at.
+  // Moves a damaged note out of the way, for people to look at.
   Status SetAside(const std::string& name);
 
-  // The names of which there is one, damaged or not.
+  // The names that have a note, damaged or not.
   Result<std::vector<std::string>> List();
 
-  // Waits for it that long. Fails with kTimedOut, and says that `whose`, a device say, another is at work on.
+  // Waits for the lock that long. Fails with kTimedOut, and says that another process works on `whose`: "the device",
+  // say.
   Result<std::unique_ptr<File>> Lock(const std::string& name, const std::string& whose, int64_t wait_ms);
 
   const std::string& folder() const { return folder_; }
@@ -86,7 +89,7 @@ class NoteStore {
   const std::string folder_;
 };
 
-// Letters, digits and dashes: the uuids of NVIDIA's devices are some.
+// True for letters, digits and dashes, as in the uuids of NVIDIA's devices.
 bool IsNoteName(const std::string& name);
 
 }  // namespace kprof

@@ -1,5 +1,5 @@
-// Sets the clocks of one NVIDIA device, and gives them back as they were: what is changed is noted on the disk before
-// the first call, and the note goes after the last.
+// The keeper of one NVIDIA device's clocks: ClockSetter sets them and gives them back as they were, KeptClocks is the
+// thing that a KeeperLife keeps. Changes are noted on the disk before the first call, and the note goes after the last.
 //
 // One thread; blocks. Borrows all.
 #pragma once
@@ -26,18 +26,18 @@ class ClockSetter {
   ClockSetter(const Clock& clock, ClockNotes& files, NvmlDevice& device, std::string boot_id)
       : clock_(clock), files_(files), device_(device), boot_id_(std::move(boot_id)) {}
 
-  // Changes what is held already into that. Fails as NvmlStatus says, and with kUsage where somebody else seems to hold
-  // the clocks; then nothing is held, or Release is still to be called.
+  // Locks the clocks; an existing hold is changed into this one. Fails as NvmlStatus says, and with kUsage where
+  // somebody else seems to hold the clocks; then nothing is held, or Release is still to be called.
   Result<KeeperLocked> Lock(const KeeperLock& request);
 
-  // Fails where something could not be given back; the note of it stays, and it can be tried again.
+  // Fails where something could not be given back; its note stays, and it can be tried again.
   Result<KeeperReleased> Release();
 
  private:
   Status Note(const KeeperLock& request, KeeperLocked& locked);
   Status Change(const KeeperLock& request, KeeperLocked& locked);
-  // Notes what came of an act: that it is set, or, where it was refused, that it is not (`forget`). A refusal is a
-  // failure where it must not be, else a sentence in `locked`.
+  // Notes the outcome of an act: that it is set, or, where it was refused, that it is not (`forget`). A refusal is a
+  // failure if `must_be`, else a sentence in `locked`.
   Status Take(const Status& set, bool& is_set, const std::function<void()>& forget, bool must_be, KeeperLocked& locked);
   void Undo(const Status& undone, bool is_known_to_be_set, std::vector<Status>& failures) const;
   void RestoreSettings(std::vector<Status>& failures);
@@ -48,12 +48,12 @@ class ClockSetter {
   ClockNotes& files_;
   NvmlDevice& device_;
   const std::string boot_id_;
-  ClockHold hold_;  // what the note says
+  ClockHold hold_;  // as the note has it
   int64_t released_mono_ns_ = 0;
 };
 
-// The clocks of one NVIDIA device as a thing that is kept (keeper_life.h): opens the device when there is something to
-// do, and anew when it was lost; one process at a time.
+// The clocks of one NVIDIA device as a thing that is kept (keeper_life.h). Opens the device when there is something to
+// do, and anew after it was lost. One process at a time.
 class KeptClocks : public KeptThing {
  public:
   struct Options {

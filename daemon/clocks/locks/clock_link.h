@@ -1,9 +1,9 @@
-// The clocks of one NVIDIA device: has a keeper (keeper/) lock and release them, one wish after the other. A keeper
-// that dies or hangs is replaced; what it held is given back by the next one, or locked again if it is still wanted.
-// What cannot be given back is tried again for as long as this lives.
+// The clocks of one NVIDIA device, held by a keeper process (kprof-clocks): has it lock and release them, one wish
+// after the other. A keeper that dies or hangs is replaced; the next one gives back what it held, or locks it again if
+// that is still wanted. Clocks that cannot be given back are tried again for as long as this lives.
 //
-// Io loop only. Never blocks. `loop` must outlive it, and what the settings name. Destroyed, it lets go of its keeper,
-// which gives back by itself what is held.
+// Io loop only. Never blocks. `loop`, and what the settings name, must outlive it. Its destructor lets go of its
+// keeper, which gives back by itself what is held.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ class ClockLink {
     std::string boot_id;
     int64_t call_limit_ns = 5 * kNanosPerSecond;
     OwnChildren* own = nullptr;
-    HelperLink* helper = nullptr;  // who starts keepers, where this process lacks the right: all above but the last
-                                   // limit is then its own affair
+    HelperLink* helper = nullptr;  // starts the keepers where this process lacks the right: all above but call_limit_ns
+                                   // is then its own affair
   };
   // Called from the loop.
   struct Events {
-    // What was held is not for a while, or not any more: then the second one follows.
+    // The clocks are not held any more. Either they are locked again after a while, or given_up follows.
     std::function<void(const Status&)> lost;
     std::function<void(const Status&)> given_up;
   };
@@ -46,14 +46,14 @@ class ClockLink {
   ClockLink(const ClockLink&) = delete;
   ClockLink& operator=(const ClockLink&) = delete;
 
-  // Changes what is held already into that. `locked` is called once, from the loop, never from inside. Fails as the
-  // keeper says, kTimedOut when the driver hangs; then nothing is held, or it is being given back.
+  // Locks the clocks; an existing hold is changed into this one. `locked` is called once, from the loop, never from
+  // inside. Fails as the keeper says, kTimedOut when the driver hangs; then nothing is held, or it is being given back.
   void Lock(KeeperLock request, Locked locked);
 
-  // `released` is called when the device is as it was before, or that could not be done at once: it is tried again
-  // then.
+  // `released` is called when the device is as it was before, or when that could not be done at once and is tried
+  // again.
   void Release(Released released);
-  // The same for what a kprofd before may have left: whether that is so is asked in any case.
+  // The same for clocks that a kprofd before may have left held. A keeper is asked in any case.
   void GiveBackLeft();
 
   const std::optional<KeeperLocked>& held() const { return held_; }
@@ -87,15 +87,15 @@ class ClockLink {
   const std::string uuid_;
   const Events events_;
   std::shared_ptr<WorkerChannel> keeper_;  // its handlers keep it as well; null: none that is of use
-  bool reaped_ = true;                     // of the keeper before there is nothing left
+  bool reaped_ = true;                     // nothing is left of the keeper before
   std::deque<Wish> wishes_;                // the first is under way when asked_
   bool asked_ = false;
   uint32_t tag_ = 0;
-  std::optional<KeeperLock> wanted_;  // what is held by it
+  std::optional<KeeperLock> wanted_;  // the wish behind held_
   std::optional<KeeperLocked> held_;
   bool may_hold_ = false;  // a keeper had a wish to lock, and none has said since that all is given back
   Status trouble_;
-  int failures_ = 0;  // since that
+  int failures_ = 0;  // since all was last given back
   IoLoop::Timer kick_;
   IoLoop::Timer again_;
   IoLoop::Timer rest_;

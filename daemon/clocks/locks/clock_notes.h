@@ -1,7 +1,8 @@
-// The notes of which devices have clocks that kprof has changed: note_store.h, with clock_notes.h as what they say, by
-// the devices' uuids.
+// The notes of the devices whose clocks kprof has changed: files of a NoteStore, by the devices' uuids. A note says
+// what was changed and how it was before. It is on the disk from before the first change until after the last is
+// undone. docs/clocks.md shows one.
 //
-// Any thread; blocks for the disk.
+// Any thread; ClockNotes blocks for the disk. The rest are values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,7 @@
 
 namespace kprof {
 
-// What kprof has changed of a device, and how it was before: the text of the file that says so on the disk, from before
-// the first change until after the last is undone (clock_notes.h). docs/clocks.md shows one. A value; pure functions.
-
-// Absent: the device does not tell it, or it is left alone.
+// The settings before kprof changed them. Absent: the device does not tell it, or it is left alone.
 struct PriorClocks {
   std::optional<bool> persistence;
   std::optional<uint32_t> power_limit_mw;
@@ -29,7 +27,7 @@ struct PriorClocks {
   bool operator==(const PriorClocks&) const = default;
 };
 
-// What the device is to be set to.
+// The settings that are wanted.
 struct WantedClocks {
   std::optional<uint32_t> sm_mhz;  // 0: its base, which it knows itself
   std::optional<uint32_t> memory_mhz;
@@ -38,8 +36,8 @@ struct WantedClocks {
   bool operator==(const WantedClocks&) const = default;
 };
 
-// What is known to be set. What is wanted and not in here may be, or not: whoever noted it may have been killed
-// between.
+// The settings that are known to be made. One that is wanted and not in here may be made or not: its writer may have
+// been killed in between.
 struct ClocksSet {
   bool sm = false;
   bool memory = false;
@@ -62,17 +60,17 @@ struct ClockHold {
 // Line breaks in the texts become spaces.
 std::string ClockHoldText(const ClockHold& hold);
 
-// Fails with kStorageBroken for what is no such text, is cut off, or does not add up.
+// Fails with kStorageBroken for a text of another form, one that is cut off, or one that does not add up.
 Result<ClockHold> ParseClockHold(std::string_view text);
 
 class ClockNotes {
  public:
   ClockNotes(Files& files, std::string folder) : files_(files, std::move(folder)) {}
 
-  // As NoteStore has them.
+  // As in NoteStore.
   Status Write(const ClockHold& hold);
   Status Rewrite(const ClockHold& hold);
-  // Nothing: the device is as it was. Fails with kStorageBroken for one that is damaged.
+  // Absent: the device is as it was. Fails with kStorageBroken for a damaged note.
   Result<std::optional<ClockHold>> Read(const std::string& uuid);
   Status Remove(const std::string& uuid) { return files_.Remove(uuid); }
   Status SetAside(const std::string& uuid) { return files_.SetAside(uuid); }

@@ -1,6 +1,6 @@
-// What is asked of a device's clocks: `none`, or one of `lock`, `lock=MHZ`, `base`, perhaps with `,mem=MHZ` and
-// `,power=WATTS` behind it, and with a `!` at the end, which fails instead of going on unlocked. A value; pure
-// functions.
+// A clock policy, the wish for a device's clocks, and the frequency that it means. The text of a policy is `none`, or
+// one of `lock`, `lock=MHZ`, `base`, perhaps with `,mem=MHZ` and `,power=WATTS` behind it; a `!` at the end makes it
+// fail instead of going on unlocked. A value; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,19 @@
 
 namespace kprof {
 
-// Which frequency a device's SM clock is locked at. `lock` takes one that the device holds under load for as long as a
-// measurement lasts, which its maximum boost is not: docs/clocks.md says how the shares were found. Pure functions.
-
-// The highest that the device offers at or below a share of its maximum that depends on its architecture and power.
-// Nothing where it does not tell what it offers.
+// The frequency for `lock`: one that the device holds under load for as long as a measurement lasts, which its maximum
+// boost is not. It is the highest that the device offers at or below a share of its maximum; the share depends on its
+// architecture and power (docs/clocks.md says how it was found). Absent where the device does not tell what it offers.
 std::optional<uint32_t> SustainableClock(const NvidiaIdentity& identity);
 
-// The one that was asked for, which is to be one of those that are offered. Fails with kUsage and names the nearest; an
-// empty list (a device that does not tell) allows any.
+// Ok if `mhz` is one of those offered. Fails with kUsage and names the nearest; an empty list (a device that does not
+// tell) allows any.
 Status CheckOffered(uint32_t mhz, const std::vector<uint32_t>& offered, const std::string& act);
 
 struct ClockPolicy {
   enum class Mode {
     kNone,   // leave them alone
-    kLock,   // one that the device holds (clock_policy.h)
+    kLock,   // SustainableClock
     kFixed,  // sm_mhz
     kBase,   // the vendor's base
   };
@@ -40,7 +38,7 @@ struct ClockPolicy {
   bool operator==(const ClockPolicy&) const = default;
 };
 
-// Fails with kUsage, by `act`.
+// Fails with kUsage; `act` is for the message.
 Result<ClockPolicy> ParseClockPolicy(std::string_view text, const std::string& act);
 
 }  // namespace kprof

@@ -1,10 +1,10 @@
-// The clocks of this node's devices: locks those of some devices together, by a policy, and releases them; and when
-// kprofd starts, sees to what another one left. Knows nothing of leases: that a device is one holder's at a time is the
-// caller's.
+// The clocks of this node's devices. Locks those of some devices together, by a policy, and releases them. When kprofd
+// starts, gives back what an earlier one left. Knows nothing of leases: the caller sees to it that a device has one
+// holder at a time.
 //
 // Io loop only. Never blocks: a device whose driver hangs costs its own holder the limit of one call, and nobody else
-// anything. `loop` and `devices` must outlive it. Destroyed, it lets go of all: what is held is given back by those who
-// hold it (clock_link.h).
+// anything. `loop` and `devices` must outlive it. Its destructor lets go of all: the keepers give back what is held
+// (clock_link.h).
 #pragma once
 
 #include <cstdint>
@@ -29,32 +29,31 @@ class DeviceClocks {
     ClockPolicy policy;
     std::string holder;  // for people
   };
-  // Of one device.
+  // The outcome for one device.
   struct Outcome {
     std::string device_id;
-    // What is held. Absent: nothing is.
+    // The clocks that are held. Absent: none are.
     std::optional<uint32_t> sm_mhz;  // 0: its base
     std::optional<uint32_t> memory_mhz;
-    // Of a device that has clocks and whose clocks were to be locked: why they are not.
+    // Why the clocks are not locked, where the device has some and they were to be.
     Status why_not;
-    // What else did not work, or is worth knowing, as sentences.
+    // Other wishes that did not work, and what else is worth knowing, as sentences.
     std::vector<std::string> notes;
   };
   using Locked = std::function<void(std::vector<Outcome>)>;
 
   DeviceClocks(IoLoop& loop, ClockLink::Settings settings, NodeDevices& devices);
 
-  // Sees to what is noted as held by a kprofd before, by device.
+  // Gives back the clocks that a kprofd before noted as held, by device.
   void Begin(const std::vector<std::string>& held_uuids);
 
-  // `locked` is called once, from the loop, never from inside, when each device is locked or it is known why not: what
-  // is known at once takes no time, a policy of none above all.
+  // `locked` is called once, from the loop, never from inside, when each device is locked or it is known why not. An
+  // answer that is known at once takes no time, a policy of none above all.
   void Lock(const std::vector<std::string>& device_ids, Wish wish, Locked locked);
-  // `released` is called when all are as they were before, or what could not be given back at once is being tried
-  // again.
+  // `released` is called when all are as they were before; those that could not be given back at once are tried again.
   void Release(const std::vector<std::string>& device_ids, std::function<void()> released);
 
-  // All, before the end; calls `released` when that is done, or has taken so long.
+  // Releases all, before the end. Calls `released` when that is done, or has taken so long.
   void ReleaseAll(int64_t limit_ns, std::function<void()> released);
 
   struct Held {
@@ -62,10 +61,10 @@ class DeviceClocks {
     KeeperLocked what;
   };
   std::optional<Held> HeldOn(const std::string& device_id) const;
-  // Why something of it could not be given back yet; ok: all is.
+  // Why a clock of the device could not be given back yet; ok: all are.
   Status TroubleOf(const std::string& device_id) const;
 
-  // What is held on a device is lost, with why, and again when it is known whether it is held anew.
+  // Called when the hold on a device is lost, with why, and again when it is known that it cannot be held anew.
   std::function<void(const std::string& device_id, const Status& why)> on_lost;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace kprof::dcgm {
 
-// What each call returns.
+// The codes that each call returns.
 enum Return : int {
   kOk = 0,
   kBadParam = -1,
@@ -57,13 +57,13 @@ struct FieldValue {
 };
 constexpr unsigned kFieldValueVersion1 = sizeof(FieldValue) | 1u << 24;
 
-// From here on a number is none: "blank", "not found", "not supported", "not permitted".
+// Numbers from here on are no values: "blank", "not found", "not supported", "not permitted".
 constexpr double kBlank = 140737488355328.0;
 
 constexpr unsigned kEntityGpu = 1;
 constexpr unsigned kMostDevices = 64;  // that it writes into a list; 32 in versions 2 to 4
 
-// Of the fields that its profiling module measures, those that each device has.
+// Fields of its profiling module that each device has.
 constexpr unsigned short kFieldGraphicsActive = 1001;
 constexpr unsigned short kFieldSmActive = 1002;
 constexpr unsigned short kFieldDramActive = 1005;

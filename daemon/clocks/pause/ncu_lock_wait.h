@@ -1,8 +1,8 @@
 // Waits until nobody has any of some locks of ncu's (ncu_lock.h), which are looked at again and again on a thread of
-// their own. Takes none: between this and our ncu's start another may come, and then ours waits for it by itself.
+// their own. Takes none of them. Another ncu may come before ours starts; then ours waits for it by itself.
 //
-// Io loop only. Never blocks; a file system that hangs costs the limit, and one thread. What it is given must outlive
-// it. Destroyed, it waits no longer, and nobody is called.
+// Io loop only. Never blocks; a file system that hangs costs the limit, and one thread. Everything that it is given
+// must outlive it. Its destructor ends the wait, and nobody is called.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class NcuLockWait {
     int64_t limit_ns = 0;            // 0: they are looked at once
     int64_t period_ns = kNanosPerSecond / 4;
   };
-  // Ok: they are free. kQueueTimeout: who has which, after all that time; or that a file system does not answer. Called
+  // Ok: they are free. kQueueTimeout: who has which after all that time, or that a file system does not answer. Called
   // once, from the loop, never from inside.
   using Done = std::function<void(Status)>;
 
@@ -32,7 +32,7 @@ class NcuLockWait {
   NcuLockWait(const NcuLockWait&) = delete;
   NcuLockWait& operator=(const NcuLockWait&) = delete;
 
-  // For people, at the last look: "pid 4711 (ncu, user eve) has /tmp/nsight-compute-lock".
+  // The holders at the last look, for people: "pid 4711 (ncu, user eve) has /tmp/nsight-compute-lock".
   const std::string& who() const { return who_; }
 
  private:

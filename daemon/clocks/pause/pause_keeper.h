@@ -1,5 +1,8 @@
-// The pause of DCGM's profiling as a thing that is kept (keeper_life.h): for the whole node, by one process at a time,
-// and no longer than was asked for.
+// The pause of DCGM's profiling as a thing that is kept (keeper_life.h), and its note (note_store.h). The pause is for
+// the whole node, by one process at a time, and no longer than was asked for.
+//
+// A note says that kprof has paused the profiler, and how it was before. It is on the disk from before the first call
+// until after the last. docs/quiet_devices.md shows one.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +20,6 @@
 
 namespace kprof {
 
-// That kprof has paused what else profiles on this node, and how it was before: the text of the note that says so on
-// the disk (note_store.h), from before the first call until after the last. docs/quiet_devices.md shows one. A value;
-// pure functions.
-
 // The note's name.
 constexpr const char* kPauseHoldName = "dcgm";
 
@@ -29,21 +28,21 @@ struct PauseHold {
   std::string holder;  // for people: "run 01J…"
   int64_t since_unix_ns = 0;
   bool by_others = false;  // it was paused before, and stays so
-  bool set = false;        // it is known to be paused; else whoever noted it may have been killed before the call
+  bool set = false;        // it is known to be paused; else the note's writer may have been killed before the call
   bool operator==(const PauseHold&) const = default;
 };
 
 // Line breaks in the texts become spaces.
 std::string PauseHoldText(const PauseHold& hold);
 
-// Fails with kStorageBroken for what is no such text, is cut off, or does not add up.
+// Fails with kStorageBroken for a text of another form, one that is cut off, or one that does not add up.
 Result<PauseHold> ParsePauseHold(std::string_view text);
 
 class KeptPause : public KeptThing {
  public:
   struct Options {
     std::string library;    // of DCGM; empty: the usual ones
-    std::string tool_path;  // of folders where dcgmi may be, before PATH
+    std::string tool_path;  // folders where dcgmi may be, before PATH
     std::string folder;     // of note_store.h
     std::string boot_id;
   };

@@ -1,14 +1,14 @@
-// What else profiles on this node, DCGM, is paused for as long as somebody needs the hardware counters: before Hopper
-// they are one profiler's at a time, of the whole node. Has a process (pauser/) pause and resume it; one that dies or
-// hangs is replaced. What several want is paused once, and resumed after the last of them; each for so long at most, so
-// that nothing of ours leaves a node's monitoring dark. What cannot be resumed is tried again for as long as this
-// lives. Knows nothing of runs: who needs a pause is the caller's to know.
+// Pauses the other profiler of this node, DCGM, while somebody needs the hardware counters: before Hopper one profiler
+// has them at a time, of the whole node. A process (kprof-pause) pauses and resumes it; one that dies or hangs is
+// replaced. Several holders share one pause, which ends after the last of them. Each has a time limit, so that a node's
+// monitoring does not stay dark because of us. A profiler that cannot be resumed is tried again for as long as this
+// lives. Knows nothing of runs: the caller knows who needs a pause.
 //
-// A node without DCGM is a normal node: whoever pauses there is told at once that there was nothing to do.
+// On a node without DCGM, which is a normal node, the caller is told at once that there was nothing to pause.
 //
-// Io loop only. Never blocks: DCGM hanging costs whoever waits for a pause the limit of one call, and nobody else
-// anything. `loop` must outlive it, and what the settings name. Destroyed, it lets go of its process, which resumes by
-// itself what is paused.
+// Io loop only. Never blocks: if DCGM hangs, those who wait for a pause lose the limit of one call, and nobody else
+// loses anything. `loop`, and what the settings name, must outlive it. Its destructor lets go of its process, which
+// resumes the profiler by itself.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class ProfilerPause {
   struct Settings {
     std::string program;    // kprof-pause
     std::string library;    // of DCGM; empty: the usual ones
-    std::string tool_path;  // of folders where dcgmi may be, before PATH
+    std::string tool_path;  // folders where dcgmi may be, before PATH
     std::string folder;     // of note_store.h
     std::string boot_id;
     int64_t call_limit_ns = 10 * kNanosPerSecond;
@@ -42,7 +42,7 @@ class ProfilerPause {
   struct Outcome {
     bool paused = false;
     bool by_others = false;  // it was paused before, and stays so
-    // Ok and not paused: there is nothing on this node that could be.
+    // Ok and not paused: nothing on this node could be.
     Status why_not;
   };
   using Paused = std::function<void(Outcome)>;
@@ -52,31 +52,31 @@ class ProfilerPause {
   ProfilerPause(const ProfilerPause&) = delete;
   ProfilerPause& operator=(const ProfilerPause&) = delete;
 
-  // Sees to what is noted as paused by a kprofd before.
+  // `is_noted`: a kprofd before noted a pause, which is resumed.
   void Begin(bool is_noted);
 
-  // For one holder, a run's id say, who pauses once. `paused` is called once, from the loop, never from inside; whoever
-  // is told that it is not paused holds nothing. `limit_ns`: from now; after it the holder is told by on_lost, and
-  // holds nothing any more.
+  // Pauses for one holder, a run's id say, who pauses once. `paused` is called once, from the loop, never from inside;
+  // a holder who is told that it is not paused holds nothing. `limit_ns`: from now; after it the holder is told by
+  // on_lost, and holds nothing any more.
   void Pause(const std::string& holder, int64_t limit_ns, Paused paused);
   // `resumed` is called, never from inside, when DCGM is as it was before, or others hold it still, or it could not be
-  // resumed at once and is tried again. One who holds nothing may do it, too.
+  // resumed at once and is tried again. Ok also for somebody who holds nothing.
   void Resume(const std::string& holder, std::function<void()> resumed);
 
-  // Before the end, for all holders; calls `resumed` when that is done, or has taken so long.
+  // Resumes for all holders, before the end. Calls `resumed` when that is done, or has taken so long.
   void ReleaseAll(int64_t limit_ns, std::function<void()> resumed);
 
   bool paused() const { return paused_.has_value(); }
-  // Why it could not be resumed yet; ok: it is, or somebody holds it.
+  // Why the profiler could not be resumed yet; ok: it was, or somebody holds the pause.
   const Status& trouble() const { return trouble_; }
 
-  // What a holder was told to be paused may not be, for a while or any more.
+  // Called when a pause that a holder was told of may have ended, for a while or for good.
   std::function<void(const std::string& holder, const Status& why)> on_lost;
 
  private:
   struct Holder {
     int64_t until_mono_ns = 0;
-    Paused waiting;  // for the answer; none: has been told that it is paused
+    Paused waiting;  // called with the answer; none: it was told that it is paused
     IoLoop::Timer limit;
   };
   enum class Asked { kNothing, kPause, kRelease };
@@ -102,9 +102,9 @@ class ProfilerPause {
   IoLoop& loop_;
   const Settings settings_;
   std::shared_ptr<WorkerChannel> keeper_;  // its handlers keep it as well; null: none that is of use
-  bool reaped_ = true;                     // of the keeper before there is nothing left
+  bool reaped_ = true;                     // nothing is left of the keeper before
   std::map<std::string, Holder> holders_;
-  std::vector<std::string> asked_for_;  // whose pause is under way
+  std::vector<std::string> asked_for_;  // the holders whose pause is under way
   std::vector<std::function<void()>> resuming_;
   Asked asked_ = Asked::kNothing;
   uint32_t tag_ = 0;
@@ -121,8 +121,8 @@ class ProfilerPause {
 
 constexpr char kProfilersNotPaused[] = "profilers_not_paused";
 
-// Why counters that were read on these devices may not be believed, or could not be read: what else profiles was not
-// paused. Nothing: it was, or there is none, or they are all of a kind that DCGM reads without the counters' hardware.
+// Why counters of these devices may not be believed, or could not be read: the other profiler was not paused. Absent:
+// it was, or there is none, or DCGM reads all these devices without the counters' hardware.
 std::optional<Condition> WhyNotPaused(const ProfilerPause::Outcome& outcome, const std::vector<DeviceFacts>& devices);
 
 }  // namespace kprof

@@ -1,5 +1,5 @@
-// JSON that a vendor's tool printed, as values to ask. Knows no shape; those are the parsers'. Values of another kind
-// than is asked for are not there, as tools differ in what they write; numbers may be written as texts.
+// JSON that a vendor's tool printed, as values to ask. Knows no shape; those are the parsers'. A value of another kind
+// than is asked for counts as absent, as tools differ in what they write; numbers may be written as texts.
 //
 // Any thread, one at a time. Takes up to 15 bytes of memory for each byte of text.
 #pragma once
@@ -21,11 +21,9 @@ class element;
 
 namespace kprof {
 
-// Where a text stops being JSON, for messages: simdjson says only that it does. Looks at syntax and UTF-8 alone:
-// numbers that are too large and escapes that are no character are right here. Pure; any thread.
-
-// The first byte that cannot stand where it does, counted from 0; the text's size where it ends too early; nothing
-// where its syntax is right.
+// Finds the byte where a text stops being JSON, for messages: simdjson says only that it does. Counted from 0; the
+// text's size where it ends too early; absent where its syntax is right. Looks at syntax and UTF-8 alone: numbers that
+// are too large and escapes that are no character are right here. Pure; any thread.
 std::optional<size_t> FindJsonFault(std::string_view text);
 
 constexpr size_t kJsonLimitBytes = 16 << 20;
@@ -41,7 +39,8 @@ class JsonValue {
 
   // Nothing where this is no object, has no such key, or has null there.
   std::optional<JsonValue> Find(std::string_view key) const;
-  // The same, and nothing where there is another kind of value, or a number out of range; of a text its first 4 KiB.
+  // The same, and nothing where there is another kind of value, or a number out of range. FindText gives the first 4
+  // KiB of a text.
   std::optional<std::string> FindText(std::string_view key) const;  // also of a whole number
   std::optional<int64_t> FindWhole(std::string_view key, int64_t least, int64_t most) const;
   std::optional<double> FindNumber(std::string_view key) const;
@@ -52,7 +51,8 @@ class JsonValue {
   // Also of a text that is one. Finite.
   std::optional<double> Number() const;
 
-  // Fail with kBadInput for what is none, and for more than `limit`. `path` is what the message calls it.
+  // Fail with kBadInput where it is no array, or no object, and for more than `limit` values. `path` is its name in the
+  // message.
   Result<std::vector<JsonValue>> Elements(size_t limit, const std::string& path) const;
   Result<std::vector<JsonMember>> Members(size_t limit, const std::string& path) const;
 
@@ -61,7 +61,7 @@ class JsonValue {
   explicit JsonValue(const simdjson::dom::element& element);
   simdjson::dom::element element() const;
 
-  alignas(void*) std::array<std::byte, 2 * sizeof(void*)> bytes_;  // the element's: what it is the .cc file alone sees
+  alignas(void*) std::array<std::byte, 2 * sizeof(void*)> bytes_;  // the element's: only the .cc file knows its type
 };
 
 struct JsonMember {
@@ -71,8 +71,8 @@ struct JsonMember {
 
 class JsonDocument {
  public:
-  // The text is copied. Fails with kBadInput for what is not JSON, larger than kJsonLimitBytes or nested deeper than
-  // kJsonLimitDepth, and says at which byte, counted from 0.
+  // The text is copied. Fails with kBadInput for a text that is not JSON, larger than kJsonLimitBytes or nested deeper
+  // than kJsonLimitDepth, and says at which byte, counted from 0.
   static Result<JsonDocument> Parse(std::string_view text);
   ~JsonDocument();
   JsonDocument(JsonDocument&& other) noexcept;
@@ -87,7 +87,7 @@ class JsonDocument {
   std::unique_ptr<Parts> parts_;
 };
 
-// Of what was expected elsewhere: "read the list of devices: [2].neuron_device: is not there".
+// The failure for a value that is not as expected: "read the list of devices: [2].neuron_device: is not there".
 Status BadJson(const std::string& path, const std::string& why);
 
 }  // namespace kprof

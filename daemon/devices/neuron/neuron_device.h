@@ -1,9 +1,8 @@
-// A Neuron device, put together of what neuron-ls, neuron-monitor and sysfs say of it; any of them may be missing.
-// Pure; any thread.
+// A Neuron device, put together from neuron-ls, neuron-monitor and sysfs; any of them may be missing. Pure; any thread.
 //
-// Of cores there are two kinds: physical ones, which sysfs and traces of the hardware count within their device, and
-// logical ones, which neuron-ls, neuron-monitor and NEURON_RT_VISIBLE_CORES count within the node. LNC is how many
-// physical ones make one logical one: 1, or 2 on Trn2 and Trn3.
+// There are two kinds of cores. Physical ones are counted within their device, by sysfs and by traces of the hardware.
+// Logical ones are counted within the node, by neuron-ls, neuron-monitor and NEURON_RT_VISIBLE_CORES. LNC is the number
+// of physical cores in a logical one: 1, or 2 on Trn2 and Trn3.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace kprof {
 
-// In place of clocks that could be locked: there is nothing that a run could be blamed for.
+// Stands in the place of locked clocks: there are none that could be locked, and a run is not blamed for that.
 constexpr const char* kNeuronClockControl = "not_supported";
 
 struct NeuronChip {
@@ -27,11 +26,12 @@ struct NeuronChip {
   int cores = 0;                  // physical
 };
 
-// By what tools and driver call a chip or its instances: "Inferentia2", "inf2.xlarge", "Trn1"; null for any other text.
+// Finds a chip by a name that tools or driver use for it or its instances: "Inferentia2", "inf2.xlarge", "Trn1"; null
+// for any other text.
 const NeuronChip* FindNeuronChip(std::string_view name);
 
-// Whether a driver's counters of executions are live. Before 2.30.2 they may stay 0 whatever runs. As release notes
-// have it: nobody has confirmed it to us.
+// True if the driver's counters of executions are live. Before 2.30.2 they may stay 0 whatever runs. The release notes
+// say so; nobody has confirmed it to us.
 bool HasLiveNeuronCounters(std::string_view driver_version);
 
 struct NeuronLogicalCore {
@@ -39,17 +39,17 @@ struct NeuronLogicalCore {
   std::optional<double> utilization_percent;  // of all processes, in the report's period; 0 where none uses it
   std::optional<double> flops;
   std::optional<int64_t> memory_bytes;
-  std::vector<int64_t> pids;  // who uses it, by the report
+  std::vector<int64_t> pids;  // its users, by the report
   bool operator==(const NeuronLogicalCore&) const = default;
 };
 
-// A process that has the Neuron runtime on some of a device's cores, by the report: its counts are of the report's
-// period.
+// A process that has the Neuron runtime on some of a device's cores, as neuron-monitor reports it. Its counts are for
+// the report's period.
 struct NeuronRuntimeUse {
   int64_t pid = 0;
   std::string tag;
   std::optional<int64_t> completed;     // executions
-  std::optional<int64_t> failed;        // and those that were not, or with errors
+  std::optional<int64_t> failed;        // not completed, or with errors
   std::optional<int64_t> errors;        // of all kinds
   std::optional<double> p50_latency_s;  // on the device; absent when nothing ran
   std::optional<double> p99_latency_s;
@@ -81,9 +81,9 @@ struct NeuronDevice {
   std::vector<std::string> unhealthy_components;
   std::optional<NeuronPower> power;  // only where it is valid
   std::vector<std::string> notes;
-  // When that was told, by the machine's monotonic clock; 0: by nobody.
-  int64_t reported_mono_ns = 0;  // by neuron-monitor, as long as that is of now
-  int64_t users_mono_ns = 0;     // who uses it: by neuron-ls, or neuron-monitor
+  // The times of the news, by the machine's monotonic clock; 0: there were none.
+  int64_t reported_mono_ns = 0;  // of the report of neuron-monitor, while that is recent
+  int64_t users_mono_ns = 0;     // of the users: by neuron-ls, or neuron-monitor
   bool operator==(const NeuronDevice&) const = default;
 };
 
@@ -93,7 +93,7 @@ struct NeuronSources {
   std::optional<NeuronReport> report;
 };
 
-// Those that any of the sources names, by index; no core's number is there twice.
+// The devices that any of the sources names, by index; no core's number is there twice.
 std::vector<NeuronDevice> MergeNeuronDevices(const NeuronSources& sources);
 
 }  // namespace kprof

@@ -1,8 +1,8 @@
-// All Neuron devices of this node: looks which there are, keeps what each said last, and has neuron-monitor run while
+// All Neuron devices of this node: finds them, keeps the latest facts of each, and has neuron-monitor run while
 // somebody wants to know. Looks again now and then, because the driver and the tools may come after kprofd was started.
 //
-// A device has the driver's index. None ever goes: what has become of one is its health. The tools tell of all devices
-// together, so that one whose driver hangs makes all unresponsive.
+// A device has the driver's index. None ever goes: its health tells what has become of it. The tools tell of all
+// devices together, so one device whose driver hangs makes all unresponsive.
 //
 // Io loop only. Never blocks. `loop` and what the settings name must outlive it.
 #pragma once
@@ -22,34 +22,33 @@
 
 namespace kprof {
 
-// What has befallen a Neuron device between two moments, as sentences for people. Pure; any thread.
+// A change of a Neuron device between two moments, as a sentence for people. Pure; any thread.
 struct NeuronChange {
   enum class Kind { kProcesses, kMemoryError, kExecutionErrors, kUnhealthy };
   Kind kind = Kind::kProcesses;
   std::string text;
-  uint64_t value = 0;  // of what is counted, how many there are now
+  uint64_t value = 0;  // of a count: its value now
   bool operator==(const NeuronChange&) const = default;
 };
 
-// Counts that have grown, processes that came or went, components that the driver calls unhealthy or well again. What
-// is not told at one of both moments, or begins at 0 again, is no change.
+// Finds counts that have grown, processes that came or went, components that the driver calls unhealthy or well again.
+// A value that is not told at one of both moments is no change, nor is a count that begins at 0 again.
 std::vector<NeuronChange> ChangesOf(const NeuronDevice& before, const NeuronDevice& now);
 
-// Which of the devices that are leased is which Neuron device that was found. Pure; any thread.
-
-// "Trainium2"; what it is where that is not known.
+// "Trainium2"; "Neuron device" where the chip is not known. Pure; any thread.
 std::string NeuronDeviceName(const NeuronDevice& device);
 
-// The indexes of Neuron devices by ids of `devices`. Where none of those is a Neuron device, each that was found is
-// added: as "neuron3", which is what the kernel calls it, and no other vendor's. Else those alone are leased, and one
-// is the device that has its first core.
+// Matches the Neuron devices that were found with the devices that can be leased: returns the found ones' indexes by
+// the ids of `devices`. Where `devices` has no Neuron device, each that was found is added, as "neuron3": so the kernel
+// calls it, and no other vendor's. Otherwise those of `devices` alone are leased, and each is the found one that has
+// its first core. Pure; any thread.
 std::map<std::string, int> PlaceNeuronDevices(const std::vector<const NeuronDevice*>& found,
                                               std::vector<Device>& devices);
 
 class NeuronDevices {
  public:
   struct One {
-    NeuronDevice facts;  // the last that were told, whatever its health
+    NeuronDevice facts;  // the latest, whatever its health
     DeviceHealth health = DeviceHealth::kOk;
     Status trouble;
   };
@@ -62,7 +61,7 @@ class NeuronDevices {
 
   NeuronDevices(IoLoop& loop, NeuronLink::Settings settings, Events events);
 
-  // `settled`: it is known which there are, or why not. Once.
+  // `settled`: it is known which devices there are, or why not. Once.
   void Begin(std::function<void()> settled);
   // Looks now whether there are more.
   void LookAgain();
@@ -71,14 +70,14 @@ class NeuronDevices {
   // Why none was found; ok where that worked.
   const Status& last_look() const { return last_look_; }
 
-  // Asks anew, and has neuron-monitor run for a while; then calls `done`, when that is told, or it is clear that it
-  // will not be.
+  // Asks anew, and has neuron-monitor run for a while. Then calls `done`, when the answer is told, or it is clear that
+  // none comes.
   void Refresh(std::function<void()> done);
-  // Has what the driver counted by now told, and asks no tool for it; then, or when it is clear that nothing comes,
-  // calls `done`.
+  // Tells the driver's counts of now, without asking a tool. Then, or when it is clear that nothing comes, calls
+  // `done`.
   void TellNow(std::function<void()> done);
 
-  // From now on neuron-monitor is to run, or not for this.
+  // From now on neuron-monitor runs for this, or does not.
   void Watch(bool is_watched);
 
  private:
@@ -105,8 +104,8 @@ class NeuronDevices {
   std::vector<std::function<void()>> waiting_;
   std::vector<std::function<void()>> counting_;  // those of TellNow
   bool asking_ = false;
-  bool ask_again_ = false;       // while a question is under way: its answer may be of before
-  bool listing_wanted_ = false;  // and by that one
+  bool ask_again_ = false;       // asked while a question is under way: its answer may be older
+  bool listing_wanted_ = false;  // the next question lists, too
   Status last_look_;
   int64_t listed_mono_ns_ = 0;  // 0: never
   bool listing_hangs_ = false;

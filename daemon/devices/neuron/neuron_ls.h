@@ -1,8 +1,9 @@
-// What `neuron-ls` says of a node's Neuron devices, as values. Pure; knows of no process: that is neuron_tools.h.
+// The output of `neuron-ls` about a node's Neuron devices, as values. Pure; knows of no process: that is
+// neuron_tools.h.
 //
 // Takes the array of `-j`, of all versions, with log lines before it; and an object that holds the same elements under
-// any one key, as `--output-format json` of 2.34 may: its shape is published nowhere that we know. Keys that it does
-// not know are left out of account; each fact is absent where it is not there, or of another kind than documented.
+// any one key, as `--output-format json` of 2.34 may: its shape is published nowhere that we know. Unknown keys are
+// ignored. Each fact is absent where it is not there, or of another kind than documented.
 #pragma once
 
 #include <cstdint>
@@ -45,11 +46,12 @@ struct NeuronInventory {
   bool operator==(const NeuronInventory&) const = default;
 };
 
-// No devices where it says that it found none. Fails with kBadInput for what is not JSON or of another shape, and says
-// at which byte of the JSON or which key; and beyond any node there is: 1,024 devices, 256 cores of one.
+// An empty inventory where it says that it found no devices. Fails with kBadInput for a text that is not JSON or of
+// another shape, and says at which byte of the JSON or which key; and beyond any node there is: 1,024 devices, 256
+// cores of one.
 Result<NeuronInventory> ParseNeuronLs(std::string_view text);
 
-// Whether that is what neuron-ls says, in either of its outputs, where there is no device.
+// True for the words of neuron-ls, in either of its outputs, where there is no device.
 bool SaysNoNeuronDevices(std::string_view text);
 
 }  // namespace kprof

@@ -1,8 +1,8 @@
-// What `neuron-monitor` says in one line, as values: of each process that uses the cores, and of the node. Pure; knows
-// of no process: that is neuron_tools.h.
+// The report that `neuron-monitor` prints as one line, as values: of each process that uses the cores, and of the node.
+// Pure; knows of no process: that is neuron_tools.h.
 //
-// A group that was not asked for, or has an error in place of values, is not there; so is each value of another kind
-// than documented. Keys that it does not know are left out of account. Cores are logical ones, as neuron-ls has them.
+// A group that was not asked for, or has an error in place of values, is absent; so is each value of another kind than
+// documented. Unknown keys are ignored. Cores are logical ones, as neuron-ls has them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace kprof {
 
-// Of a physical core within a logical one: Trn2 and later say it.
+// The use of a physical core within a logical one: Trn2 and later tell it.
 struct NeuronPhysicalUse {
   std::string name;  // "nc_v3.0"
   std::optional<double> utilization_percent;
@@ -30,7 +30,7 @@ struct NeuronCoreUse {
   bool operator==(const NeuronCoreUse&) const = default;
 };
 
-// Of the last period.
+// Counts of the last period.
 struct NeuronExecutions {
   std::optional<int64_t> completed;
   std::optional<int64_t> completed_with_error;
@@ -41,7 +41,7 @@ struct NeuronExecutions {
   bool operator==(const NeuronExecutions&) const = default;
 };
 
-// Of the last period. inf2 has no `generic`; `numerical` is `numeric` elsewhere.
+// Counts of the last period. inf2 has no `generic`; `numerical` is `numeric` elsewhere.
 struct NeuronErrorCounts {
   std::optional<int64_t> generic;
   std::optional<int64_t> numerical;
@@ -151,7 +151,7 @@ struct NeuronReport {
   bool operator==(const NeuronReport&) const = default;
 };
 
-// Fails with kBadInput for what is not a JSON object or of another shape, and says at which byte or key.
+// Fails with kBadInput for a line that is not a JSON object or of another shape, and says at which byte or key.
 Result<NeuronReport> ParseNeuronMonitorLine(std::string_view line);
 
 }  // namespace kprof

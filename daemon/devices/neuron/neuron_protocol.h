@@ -1,11 +1,11 @@
-// What kprofd and the worker of the Neuron devices (worker/) say to each other. One packet (SOCK_SEQPACKET,
+// The protocol between kprofd and the worker of the Neuron devices (kprof-neuron). One packet (SOCK_SEQPACKET,
 // storage/base/packet_socket.h) is one message: u32 tag, u8 type, fields (message_coder.h). Both are of one build, and
 // one end of a socketpair: there is no greeting.
 //
 //   NeuronAsk                 NeuronDevice for each, then NeuronTold
 //   NeuronMonitorFor          NeuronDone
 //
-// Each is answered with its tag, in the order of asking. Of itself, with tag 0, the worker tells all devices, and then
+// Each is answered with its tag, in the order of asking. By itself, with tag 0, the worker tells all devices, and then
 // NeuronTold, whenever neuron-monitor has reported, has ended, or cannot be started. It ends when its socket does.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace kprof {
 
-// Where a worker finds its ends, of the socket and of the call page.
+// The descriptors of a worker's socket and of its call page.
 constexpr int kNeuronChannelFd = 3;
 constexpr int kNeuronPageFd = 4;
 
@@ -29,7 +29,7 @@ struct NeuronAsk {
   bool lists = false;  // asks neuron-ls as well, which is slow
   bool operator==(const NeuronAsk&) const = default;
 };
-// How often neuron-monitor is to report; 0: it is not to run.
+// The period in which neuron-monitor reports; 0: it is not to run.
 struct NeuronMonitorFor {
   int32_t period_s = 0;
   bool operator==(const NeuronMonitorFor&) const = default;
@@ -38,9 +38,9 @@ struct NeuronMonitorFor {
 struct NeuronDone {
   bool operator==(const NeuronDone&) const = default;
 };
-// Behind the devices.
+// Comes after the devices.
 struct NeuronTold {
-  // A status: of the last time that neuron-ls was asked, and of neuron-monitor, as long as that is to run.
+  // The status of neuron-ls when it was asked last, or of neuron-monitor while that is to run.
   struct Trouble {
     ErrorCode code = ErrorCode::kOk;
     std::string what;
@@ -50,7 +50,7 @@ struct NeuronTold {
   };
   uint32_t devices = 0;
   bool has_tree = false;  // the driver's, in sysfs
-  bool reported = false;  // by a report that is of now
+  bool reported = false;  // by a recent report
   Trouble listing;
   Trouble monitor;
   bool operator==(const NeuronTold&) const = default;
@@ -64,7 +64,7 @@ struct NeuronPacket {
   bool operator==(const NeuronPacket&) const = default;
 };
 
-// Texts and lists of what the packet has no room for are cut.
+// Texts and lists that the packet has no room for are cut.
 std::string EncodeNeuronPacket(NeuronPacket packet);
 // Fails with kBadInput; takes any bytes.
 Result<NeuronPacket> DecodeNeuronPacket(std::string_view bytes);

@@ -26,10 +26,9 @@ namespace {
 
 // A folder of the Neuron driver's sysfs tree, to read. The one door to that tree, so that nothing else is ever done
 // there: no write, no link followed, nothing opened but folders and regular files, and never `reset` or `notify_delay`.
+// One that is not valid holds nothing.
 //
 // Any thread. Blocks as long as the kernel takes.
-
-// Open, or not valid: then there is nothing in it.
 class NeuronSysfsFolder {
  public:
   // The path itself may lead over links.

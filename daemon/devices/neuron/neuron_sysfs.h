@@ -1,11 +1,12 @@
-// What the Neuron driver says of its devices in sysfs, as values. Only ever reads: there, writing any value clears a
+// The Neuron driver's files about its devices in sysfs, as values. Only ever reads: there, writing any value clears a
 // counter, writing to `reset` resets a device, and `notify_delay` costs performance; the last two are not even opened.
 //
-// Everything is probed, as nodes differ between drivers and chips: what is not there, or cannot be read, is absent and
-// never a failure. Driver 2.31 moved nodes to places that are published nowhere that we know: a note says so. Cores
-// here are physical ones.
+// Everything is probed, as nodes differ between drivers and chips: a value that is not there, or cannot be read, is
+// absent and never a failure. Driver 2.31 moved nodes to places that are published nowhere that we know: a note says
+// so. Cores here are physical ones.
 //
-// Blocks, as long as the driver takes: from a worker. Plain files in its place take 0.2 s for a node of 128 cores.
+// Blocks, as long as the driver takes: call it from a worker. Plain files in its place take 0.2 s for a node of 128
+// cores.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ struct NeuronPower {
   enum class Status { kValid, kNoData, kInvalid };
   Status status = Status::kInvalid;
   std::optional<int64_t> sampled_unix_s;
-  std::optional<double> min_percent;  // these three only where it is valid: there all of them
+  std::optional<double> min_percent;  // all three where it is valid, none elsewhere
   std::optional<double> max_percent;
   std::optional<double> mean_percent;
   bool operator==(const NeuronPower&) const = default;
@@ -62,7 +63,7 @@ struct NeuronSysfsCore {
   std::optional<NeuronMemoryCounter> host_memory;
   std::vector<NeuronNamedCount> status;  // by name
   std::optional<int64_t> successes;
-  std::optional<int64_t> errors;  // all of `status` but successes; what has an old and a new name counts once
+  std::optional<int64_t> errors;  // all of `status` but successes; a count with an old and a new name counts once
   std::optional<int64_t> time_in_use_us;
   std::optional<int64_t> flop_count;  // may be multiply-adds: the driver fills it from its counter of those
   std::optional<int64_t> inference_count;

@@ -1,6 +1,6 @@
-// Asks what there is of Neuron devices, and tells it: neuron_protocol.h. A process of its own, because a read of the
-// driver's files may hang in the kernel, and because the tools are children that this thread waits for. Ends when
-// whoever asks is gone, and the tools with it.
+// The worker process of the Neuron devices: asks the driver and the tools, and tells kprofd (neuron_protocol.h). A
+// process of its own, because a read of the driver's files may hang in the kernel, and because the tools are children
+// that this thread waits for. Ends when kprofd is gone, and the tools with it.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class NeuronWorker {
   void Run();
 
  private:
-  // Whether somebody is there still.
+  // False: kprofd is gone.
   bool Receive();
   void Ask(uint32_t tag, bool lists);
   void List();
@@ -55,13 +55,13 @@ class NeuronWorker {
   Status listing_;
   int64_t listed_ns_ = 0;
   NeuronSysfs tree_;
-  int64_t tree_due_ns_ = 0;  // while it is monitored
+  int64_t tree_due_ns_ = 0;  // when it is read next, while it is monitored
   int period_s_ = 0;
   std::optional<NeuronMonitorProcess> monitor_;
   Status monitor_trouble_;
   int monitor_failures_ = 0;  // in a row
   int64_t monitor_due_ns_ = 0;
-  int64_t monitor_heard_ns_ = 0;  // of it, or when it was started
+  int64_t monitor_heard_ns_ = 0;  // when it last reported, or was started
   std::optional<NeuronReport> report_;
   int64_t reported_ns_ = 0;
 };

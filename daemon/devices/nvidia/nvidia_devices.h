@@ -1,6 +1,5 @@
-// All NVIDIA devices of this node: looks how many there are, has a link to each (nvidia_link.h), and keeps what each
-// said last. Looks again now and then, because a driver may be loaded after kprofd was started, and devices may be
-// plugged in.
+// All NVIDIA devices of this node: counts them, has a link to each (nvidia_link.h), and keeps the latest facts of each.
+// Looks again now and then, because a driver may be loaded after kprofd was started, and devices may be plugged in.
 //
 // A device has the number that NVML gives it when it is first seen, for as long as this lives.
 //
@@ -20,7 +19,7 @@
 
 namespace kprof {
 
-// Finds out how many NVIDIA devices there are, in a process of its own: the library may hang before there is one.
+// Counts the NVIDIA devices, in a process of its own: the library may hang before there is one.
 //
 // Io loop only. One question; `loop` must outlive it.
 class NvidiaDeviceCounter {
@@ -33,7 +32,7 @@ class NvidiaDeviceCounter {
   // Calls `found` once, from the loop, never from inside. Fails with kNotFound where there is no library or no driver.
   void Begin(std::function<void(Result<uint32_t>)> found);
 
-  // Nothing is left of its process. One that hangs in the kernel may stay for ever.
+  // True once nothing is left of its process. One that hangs in the kernel may stay for ever.
   bool is_gone() const { return is_gone_; }
 
  private:
@@ -48,7 +47,7 @@ class NvidiaDeviceCounter {
 
 class NvidiaDevices {
  public:
-  // What is known of one: each absent until it was read.
+  // The facts of one device: each absent until it was read.
   struct Facts {
     std::optional<NvidiaState> state;
     std::optional<NvidiaSample> sample;

@@ -1,4 +1,4 @@
-// What NVML says of an NVIDIA GPU, as values. Each field is absent where the device, its driver or our rights do not
+// NVML's facts about an NVIDIA GPU, as values. Each field is absent where the device, its driver or our rights do not
 // give it; 0 is a number that was read.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace kprof {
 
-// Why a GPU's clock is what it is: the bits of NVML's clock event reasons, their names, and which of them say that a
-// measurement ran slower than it was to. Pure functions; any thread.
+// The reasons why a GPU's clock is what it is: the bits of NVML's clock event reasons, their names, and which of them
+// say that a measurement ran slower than it should. Pure functions; any thread.
 namespace clock_reasons {
 constexpr uint64_t kIdle = 0x1;
 constexpr uint64_t kApplicationClocks = 0x2;  // application clocks, or a lock
@@ -29,10 +29,10 @@ constexpr uint64_t kThrottles = kPowerCap | kHardwareSlowdown | kThermal | kHard
 // One bit's stable name, "power_cap"; "" for one that has none.
 std::string_view ClockReasonName(uint64_t bit);
 
-// Of all bits that are set, lowest first; one without a name is its number: "0x400".
+// The names of all bits that are set, lowest first; one without a name is its number: "0x400".
 std::vector<std::string> ClockReasonNames(uint64_t reasons);
 
-// As people say it: "SW power cap".
+// The words for people: "SW power cap".
 std::string_view ClockReasonText(uint64_t bit);
 
 struct NvLink {
@@ -42,7 +42,7 @@ struct NvLink {
   bool operator==(const NvLink&) const = default;
 };
 
-// What stays as it is until the device is reset, or the driver is another.
+// Facts that stay until the device is reset, or the driver is replaced.
 struct NvidiaIdentity {
   std::string uuid;    // "GPU-…"
   std::string name;    // "NVIDIA H200"
@@ -94,7 +94,7 @@ struct MigInstance {
   bool operator==(const MigInstance&) const = default;
 };
 
-// What kprof sets, or what setting it may change, and can be asked how it is.
+// Settings that kprof makes, or that these may change, and that can be read.
 struct NvidiaSettings {
   std::optional<bool> persistence;
   std::optional<uint32_t> power_limit_mw;
@@ -103,7 +103,7 @@ struct NvidiaSettings {
   bool operator==(const NvidiaSettings&) const = default;
 };
 
-// What somebody may set, or what is worth a look once a second: reading it takes dozens of calls.
+// Facts that somebody may set, or that are worth a look once a second: reading them takes dozens of calls.
 struct NvidiaState {
   std::optional<uint64_t> memory_used_bytes;
   std::optional<bool> mig;
@@ -121,13 +121,13 @@ struct NvidiaState {
   bool operator==(const NvidiaState&) const = default;
 };
 
-// What changes all the time, by the cheapest calls there are.
+// Facts that change all the time, read by the cheapest calls there are.
 struct NvidiaSample {
   int64_t mono_ns = 0;  // when the first call began
   int64_t took_ns = 0;  // all calls
   std::optional<uint32_t> sm_mhz;
   std::optional<uint32_t> memory_mhz;
-  std::optional<uint64_t> reasons;  // nvidia_facts.h
+  std::optional<uint64_t> reasons;  // a sum of the bits of clock_reasons
   std::optional<uint32_t> power_mw;
   std::optional<uint32_t> temperature_c;
   std::optional<uint32_t> gpu_percent;     // of time in which a kernel ran
@@ -135,7 +135,7 @@ struct NvidiaSample {
   bool operator==(const NvidiaSample&) const = default;
 };
 
-// What the driver says by itself.
+// An event that the driver reports by itself.
 struct NvidiaEvent {
   enum class Kind : uint8_t { kXid = 1, kClock = 2, kDoubleBitEcc = 3 };
   Kind kind = Kind::kXid;

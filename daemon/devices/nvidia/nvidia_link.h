@@ -1,6 +1,6 @@
 // One NVIDIA device as kprofd sees it: asks its worker process, has another one started when that ends or hangs, and
-// knows whether the device is well. A device that hangs costs whoever asks for it the limit of one call, once; after
-// that they are told at once, until it answers again.
+// knows whether the device is well. A device that hangs costs its callers the limit of one call, once; after that they
+// are told at once, until it answers again.
 //
 // Io loop only. Never blocks. `loop` and what the settings name must outlive it.
 #pragma once
@@ -28,7 +28,7 @@ class NvidiaLink {
     std::string program;  // kprof-device
     std::string library;  // of NVML; empty: the usual one
     int64_t call_limit_ns = 5 * kNanosPerSecond;
-    // Of those with which a device is opened: without persistence mode the driver wakes it then, one after the other.
+    // For the calls that open a device: without persistence mode the driver wakes it then, one after the other.
     int64_t open_limit_ns = 30 * kNanosPerSecond;
     OwnChildren* own = nullptr;
   };
@@ -38,7 +38,7 @@ class NvidiaLink {
     std::function<void(const std::vector<NvidiaSample>&)> samples;
     std::function<void(const NvidiaState&)> state;
     std::function<void(const NvidiaEvent&)> event;
-    // Asked for the uuids of other devices, which this one is not.
+    // Returns the uuids of the other devices: this one has none of them.
     std::function<std::vector<std::string>()> taken;
   };
   using Answered = std::function<void(Result<NvidiaMessage>)>;
@@ -53,16 +53,16 @@ class NvidiaLink {
   DeviceHealth health() const { return health_; }
   // Why it is not well.
   const Status& trouble() const { return trouble_; }
-  // The last that was read. Absent: none was, ever.
+  // The last identity that was read. Absent: none was, ever.
   const std::optional<NvidiaIdentity>& identity() const { return identity_; }
 
   // A question of nvidia_protocol.h; `answered` is called once, from the loop, never from inside. Fails with why the
   // device is not well (kTimedOut, kNotFound, kToolFailed), kQueueFull when too many wait.
   void Ask(NvidiaMessage question, Answered answered);
 
-  // From now on, whatever becomes of the worker meanwhile; 0: not any more.
+  // The device is watched from now on, also by later workers; 0: not any more.
   void Watch(NvidiaWatch how_often);
-  // Has what was seen so far told; then, or when it is clear that nothing comes, calls `told`.
+  // Tells the news so far; then, or when it is clear that nothing comes, calls `told`.
   void TellNow(std::function<void()> told);
 
  private:
@@ -95,7 +95,7 @@ class NvidiaLink {
   std::optional<NvidiaIdentity> identity_;
   std::shared_ptr<WorkerChannel> worker_;  // its handlers keep it as well; null: none that is of use
   bool opened_ = false;
-  bool reaped_ = true;  // of the worker before there is nothing left
+  bool reaped_ = true;  // nothing is left of the worker before
   bool start_when_reaped_ = false;
   std::deque<Question> questions_;  // the first is under way when asked_
   uint32_t tag_ = 0;
@@ -105,7 +105,7 @@ class NvidiaLink {
   IoLoop::Timer again_;
 };
 
-// How its worker is started, and a scout's.
+// The program of its worker, and of NvidiaDeviceCounter's.
 WorkerChannel::Program DeviceWorkerProgram(const NvidiaLink::Settings& settings);
 
 }  // namespace kprof

@@ -1,4 +1,4 @@
-// What kprofd and the worker of an NVIDIA device (worker/) say to each other. One packet (SOCK_SEQPACKET,
+// The protocol between kprofd and the worker of an NVIDIA device (kprof-device). One packet (SOCK_SEQPACKET,
 // storage/base/packet_socket.h) is one message: u32 tag, u8 type, fields (message_coder.h). Both are of one build, and
 // one end of a socketpair: there is no greeting.
 //
@@ -9,7 +9,7 @@
 //   NvidiaReadSample                             NvidiaSample | NvidiaFailed
 //   NvidiaWatch  how often                       NvidiaDone
 //
-// Each is answered with its tag, in the order of asking. Of itself, with tag 0, the worker tells NvidiaSamples and
+// Each is answered with its tag, in the order of asking. By itself, with tag 0, the worker tells NvidiaSamples and
 // NvidiaState while it is to watch, NvidiaEvent whenever the driver has one, and NvidiaFailed when a device that is
 // watched is lost. It ends when its socket does.
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace kprof {
 
-// Where a worker finds its ends, of the socket and of the call page.
+// The descriptors of a worker's socket and of its call page.
 constexpr int kDeviceChannelFd = 3;
 constexpr int kDevicePageFd = 4;
 
@@ -85,7 +85,7 @@ struct NvidiaPacket {
   bool operator==(const NvidiaPacket&) const = default;
 };
 
-// Lists of what the packet has no room for are cut.
+// Lists that the packet has no room for are cut.
 std::string EncodeNvidiaPacket(const NvidiaPacket& packet);
 // Fails with kBadInput; takes any bytes.
 Result<NvidiaPacket> DecodeNvidiaPacket(std::string_view bytes);

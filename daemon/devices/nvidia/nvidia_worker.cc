@@ -23,9 +23,6 @@
 namespace kprof {
 namespace {
 
-// What an NVIDIA driver says by itself of one device, on a thread of its own, which waits in the driver: XIDs, changed
-// clocks, memory errors.
-
 constexpr unsigned kWaitMs = 5000;
 constexpr auto kAfterFailure = std::chrono::seconds(5);
 constexpr auto kBetweenCalls = std::chrono::milliseconds(10);
@@ -37,6 +34,8 @@ std::optional<NvidiaEvent::Kind> KindOf(unsigned long long event_type) {
   return std::nullopt;
 }
 
+// Hears the driver's own events of one device (XIDs, changed clocks, memory errors), on a thread of its own, which
+// waits in the driver.
 class Listener {
  public:
   Listener(const nvml::Functions& functions, nvml::EventSet set, std::function<void(NvidiaEvent)> tell,

@@ -1,5 +1,5 @@
-// Answers for one NVIDIA device, one question after the other, and tells of it by itself while it is watched:
-// nvidia_protocol.h. Ends when whoever asks is gone.
+// The worker process of one NVIDIA device: answers one question after the other, and tells news by itself while the
+// device is watched (nvidia_protocol.h). Ends when kprofd is gone.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace kprof {
 
-// When a device that is watched is asked again: as often as was wished, but never so often that the questions take more
-// than their share of the time, as each holds the driver's lock, which the measured program wants as well. A value; the
+// Plans when a watched device is asked again: as often as was wished, but so that the questions take no more than their
+// share of the time. Each question holds the driver's lock, which the measured program wants as well. A value; the
 // times are the caller's.
 class WatchPlan {
  public:
@@ -32,7 +32,7 @@ class WatchPlan {
   int64_t due_ns() const { return due_ns_; }
   bool IsDue(int64_t now_ns) const { return active() && now_ns >= due_ns_; }
 
-  // It was asked from `begun_ns` to `ended_ns`. What was missed is not made up for.
+  // It was asked from `begun_ns` to `ended_ns`. Missed times are not made up for.
   void Asked(int64_t begun_ns, int64_t ended_ns) {
     const bool keeps_rhythm = due_ns_ != 0 && begun_ns - due_ns_ < period_ns_;
     due_ns_ = std::max((keeps_rhythm ? due_ns_ : begun_ns) + period_ns_, begun_ns + (ended_ns - begun_ns) * share_);
@@ -56,7 +56,7 @@ class NvidiaWorker {
   static constexpr int64_t kSamplesShare = 4;
   static constexpr int64_t kStatesShare = 10;
 
-  // Whether somebody is there still.
+  // False: kprofd is gone.
   bool Receive();
   NvidiaMessage Answer(const NvidiaMessage& request);
   NvidiaMessage Count();

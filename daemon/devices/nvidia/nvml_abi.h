@@ -2,8 +2,8 @@
 // numbers of its public ABI, under our own names. Nothing is linked; nvml_library.h finds the functions at run time.
 // A type's layout is checked below; the ABI is that of 64-bit Linux, which is the only one that has it.
 //
-// Structs that newer libraries extend are versioned there by the name of the function (`_v2`). That was broken once,
-// see ProcessInfo.
+// Structs that newer libraries extend are versioned there by the name of the function (`_v2`). The rule was broken
+// once, see ProcessInfo.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace kprof::nvml {
 
-// What each call returns.
+// The codes that each call returns.
 enum Return : int {
   kSuccess = 0,
   kUninitialized = 1,
@@ -103,7 +103,7 @@ struct Utilization {
   unsigned memory;
 };
 
-// Of nvmlDeviceGet*RunningProcesses_v2 and _v3. Some drivers of the 535 series write 8 bytes more for each.
+// The entries of nvmlDeviceGet*RunningProcesses_v2 and _v3. Some drivers of the 535 series write 8 bytes more for each.
 struct ProcessInfo {
   unsigned pid;
   unsigned long long used_gpu_memory;

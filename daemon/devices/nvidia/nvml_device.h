@@ -1,8 +1,8 @@
-// One NVIDIA GPU, through NVML. What it does not say is absent; that the device is lost, or wants a reset, is a failure
-// of whatever was asked.
+// One NVIDIA GPU, through NVML. A value that it does not tell is absent. If the device is lost, or wants a reset, the
+// call fails.
 //
-// One thread. Each call may take 30 ms, or for ever: for worker processes only. Each is noted in the page, so that who
-// watches knows which one it is that does not return.
+// One thread. Each call may take 30 ms, or for ever: for worker processes only. Each is noted in the page, so that the
+// watching process knows which one does not return.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@
 
 namespace kprof {
 
-// How many there are.
+// The number of NVIDIA devices.
 Result<uint32_t> CountNvidiaDevices(const NvmlLibrary& library, CallPage& page);
 
 class NvmlDevice {
  public:
   // Fail with kNotFound where there is none. Borrows both.
   static Result<NvmlDevice> AtIndex(const NvmlLibrary& library, CallPage& page, uint32_t index);
-  // The first of those that are not taken, from that index on: indexes shift when one is plugged in.
+  // The first device from that index on that is not taken: indexes shift when one is plugged in.
   static Result<NvmlDevice> AtIndexOrAnother(const NvmlLibrary& library, CallPage& page, uint32_t index,
                                              const std::vector<std::string>& taken);
   static Result<NvmlDevice> OfUuid(const NvmlLibrary& library, CallPage& page, const std::string& uuid);
@@ -34,13 +34,13 @@ class NvmlDevice {
   Result<NvidiaIdentity> ReadIdentity();
   Result<NvidiaState> ReadState();
   Result<NvidiaSettings> ReadSettings();
-  // What somebody else has set, as far as the device tells, of clocks that we do not hold: a sentence. Fails with
-  // kUsage where they seem to be locked. NVML does not tell a lock; it shows in a clock that is held below what is
-  // offered for the reason kApplicationClocks, while the device is at work.
+  // Settings that somebody else has made, as far as the device tells, of clocks that we do not hold: a sentence. Fails
+  // with kUsage where they seem to be locked. NVML does not tell a lock. It shows in a clock that is held below the
+  // offered ones, for the reason kApplicationClocks, while the device is at work.
   Result<std::optional<std::string>> FindOthersSettings(const NvidiaSettings& now);
   Result<NvidiaSample> ReadSample(const Clock& clock);
 
-  // Whether this library can undo a lock; else nobody should set one.
+  // True if this library can undo a lock; else nobody should set one.
   bool CanUnlock() const;
   bool CanUnlockMemory() const;
 
@@ -52,10 +52,10 @@ class NvmlDevice {
   Status LockMemoryClocks(uint32_t least_mhz, uint32_t most_mhz);
   Status ResetMemoryClocks();
   Status SetApplicationClocks(uint32_t memory_mhz, uint32_t sm_mhz);
-  // To the default ones, above which the device boosts, as it does not above ones that were set.
+  // Back to the default clocks. Above these the device boosts; above clocks that were set it does not.
   Status ResetApplicationClocks();
 
-  // For who waits for what the driver says by itself, on another thread.
+  // For the thread that waits for the driver's own events.
   nvml::DeviceHandle handle() const { return handle_; }
   const std::string& uuid() const { return uuid_; }
 
@@ -64,7 +64,7 @@ class NvmlDevice {
       : library_(&library), page_(&page), handle_(handle) {}
   static Result<NvmlDevice> Named(const NvmlLibrary& library, CallPage& page, nvml::DeviceHandle handle);
 
-  // Whether it has worked. Where the device is lost by what it says, lost_ says why.
+  // True if it has worked. If the device is lost, lost_ says why.
   template <typename Call>
   bool Try(const char* name, const Call& call);
   template <typename F, typename... Args>

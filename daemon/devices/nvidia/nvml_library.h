@@ -1,7 +1,7 @@
 // NVIDIA's management library, found at run time: a node without it works, and nothing of it is linked.
 //
-// Only for the processes that call it (worker/, ../clocks/keeper/): a call may hang in the driver for minutes, and what
-// hangs there cannot be killed. kprofd itself never opens it.
+// Only for the processes that call it (nvidia_worker.h, clock_keeper.h): a call may hang in the driver for minutes, and
+// a process that hangs there cannot be killed. kprofd itself never opens it.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class NvmlLibrary {
   static constexpr const char* kUsualName = "libnvidia-ml.so.1";
 
   // Opens and initialises it. `path`: empty for the usual name. Fails with kNotFound where there is no such library, or
-  // no driver; kToolFailed for one that lacks what no version lacks, or does not begin.
+  // no driver; kToolFailed for one that lacks a function of every version, or does not begin.
   static Result<NvmlLibrary> Open(const std::string& path);
   ~NvmlLibrary();
   NvmlLibrary(NvmlLibrary&& other) noexcept;
@@ -31,10 +31,10 @@ class NvmlLibrary {
   nvml::Functions functions_;
 };
 
-// What a device says that can say nothing else any more: it has fallen off the bus, wants a reset, or has no driver.
+// True for the codes of a lost device: it has fallen off the bus, wants a reset, or has no driver.
 bool IsLost(nvml::Return returned);
 
-// What a call says that failed, and what helps: "no permission", "run kprofd as root, or with its helper".
+// The reason of a failed call, and the remedy: "no permission", "run kprofd as root, or with its helper".
 struct NvmlFailure {
   std::string why;
   std::string remedy;

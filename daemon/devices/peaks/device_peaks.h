@@ -1,5 +1,6 @@
-// What a device can do at most: rates, bandwidth, sizes, each number with who says so and how sure that is. Values;
-// what is known of which device is peak_table.h, which numbers make no sense peak_checks.h.
+// A device's peaks: rates, bandwidth, sizes, each number with who says so and how sure that is. A run's ceiling and the
+// driver's numbers are put beside them here. Values; peak_table.h has the peaks of known devices, peak_checks.h the
+// numbers that make no sense.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@ namespace kprof {
 inline constexpr std::string_view kDenseRate = "dense_rate";
 inline constexpr std::string_view kCoreDenseRate = "core_dense_rate";  // of one core, where its maker gives that too
 inline constexpr std::string_view kMemoryBandwidth = "memory_bandwidth";
-inline constexpr std::string_view kMemoryBandwidthDriver = "memory_bandwidth_driver";  // as bus width and clock make it
+inline constexpr std::string_view kMemoryBandwidthDriver = "memory_bandwidth_driver";  // by bus width and clock
 inline constexpr std::string_view kMemorySize = "memory_size";
-inline constexpr std::string_view kCoreCount = "core_count";  // of what core_kind names
+inline constexpr std::string_view kCoreCount = "core_count";  // of the kind that core_kind names
 inline constexpr std::string_view kL2Size = "l2_size";
 inline constexpr std::string_view kSbufSize = "sbuf_size";  // a NeuronCore's memory, which programs manage: no cache
 
@@ -38,7 +39,7 @@ std::string_view PeakOriginName(PeakOrigin origin);  // "table"
 struct Peak {
   std::string quantity;
   std::string dtype;       // of rates: "bf16"
-  std::string accumulate;  // of rates: what it adds up in, "fp32"; empty: not of the tensor or matrix units
+  std::string accumulate;  // of rates: the type it adds up in, "fp32"; empty: not of the tensor or matrix units
   double value = 0;
   std::string unit;  // TFLOP/s: 1e12 FLOP/s. GB/s: 1e9 B/s. GB, MB: as the source counts. GiB, MiB. count
   PeakConfidence confidence = PeakConfidence::kLow;
@@ -60,9 +61,9 @@ struct DevicePeaks {
   std::string core_kind;           // SM, CU, NeuronCore
   std::vector<Peak> peaks;
 
-  // What is known, or null: never a measured one. The pointer lives as long as `peaks` stays as it is.
+  // The known peak, or null: never a measured one. The pointer lives as long as `peaks` stays as it is.
   const Peak* Find(std::string_view quantity, std::string_view dtype = {}, std::string_view accumulate = {}) const;
-  // What was measured of it: the last that was added, or null.
+  // The measured ceiling, the last that was added, or null.
   const Peak* FindMeasured(std::string_view quantity, std::string_view dtype = {},
                            std::string_view accumulate = {}) const;
   bool operator==(const DevicePeaks&) const = default;
@@ -71,8 +72,8 @@ struct DevicePeaks {
 // A number as it stands in sources and messages: "989", "7672.32".
 std::string PeakNumberText(double value);
 
-// What a run reached on a device, beside what the device can do at most: a measured ceiling. A copy that streams
-// through memory reaches about 0.92 of the bandwidth, a large matrix product about 0.78 of the rate. A pure function.
+// A measured ceiling: the value that a run reached on a device. A copy that streams through memory reaches about 0.92
+// of the bandwidth, a large matrix product about 0.78 of the rate.
 struct MeasuredCeiling {
   std::string quantity;    // memory_bandwidth or dense_rate
   std::string dtype;       // of a dense_rate
@@ -81,35 +82,35 @@ struct MeasuredCeiling {
   std::string unit;
   std::string run_id;
   int64_t unix_ns = 0;
-  std::string clocks;  // by which policy they were held; empty: nobody knows
-  std::string doubts;  // the codes of what speaks against the run; empty: nothing does
+  std::string clocks;  // the policy by which they were held; empty: nobody knows
+  std::string doubts;  // the codes of the reasons against the run; empty: there are none
 };
 
 // Above this share of the peak a measurement is wrong, or the peak is: clocks above the ones that the peak is of give a
 // few percent.
 inline constexpr double kMostOfPeak = 1.05;
 
-// `device` with the ceiling, which is less sure where its run is not to be trusted, beside the numbers that it has;
-// none of them changes. Of several of the same quantity FindMeasured gives the last. Fails with kBadInput for another
-// quantity, for a number that no device has (peak_checks.h), and for one above kMostOfPeak of the device's peak. Where
-// that is not known the ceiling is taken, and its note says so.
+// Adds the ceiling to the numbers of `device`; none of them changes. Its confidence is lower where its run is not to be
+// trusted. If several are of one quantity, FindMeasured gives the last. Fails with kBadInput for another quantity, for
+// a number that no device has (peak_checks.h), and for one above kMostOfPeak of the device's peak. Where that peak is
+// not known the ceiling is taken, and its note says so. A pure function.
 Result<DevicePeaks> WithMeasuredCeiling(DevicePeaks device, const MeasuredCeiling& ceiling);
 
-// What the driver says of a device at hand, put together with what the table says of its kind. A pure function.
-
-// Absent: the driver does not tell.
+// The driver's facts about a device at hand. Absent: the driver does not tell.
 struct DriverFacts {
   std::optional<std::string> compute_capability;  // "9.0"
-  std::optional<uint32_t> core_count;             // of what the device's core_kind names: SMs
+  std::optional<uint32_t> core_count;             // of the kind that the device's core_kind names: SMs
   std::optional<uint64_t> memory_bytes;
   std::optional<uint64_t> l2_bytes;
   std::optional<uint32_t> memory_bus_bits;
   std::optional<uint32_t> max_memory_mhz;  // as NVML says it: two transfers a cycle
 };
 
-// Of cores, memory and L2 the driver's number takes the table's place, whose value becomes its note. Bus width and
-// clock make a bandwidth, memory_bandwidth_driver, which stands beside the table's; where the table has none it is
-// memory_bandwidth. A number of the driver's that no device has (peak_checks.h) counts as not told.
+// Puts the driver's facts together with the table's peaks of the device's kind. For cores, memory and L2 the driver's
+// number takes the place of the table's, which becomes its note. Bus width and clock make a bandwidth,
+// memory_bandwidth_driver, which stands beside the table's; where the table has none it is memory_bandwidth. A number
+// of the driver's that no device has (peak_checks.h) counts as not told. A pure function.
+//
 // Fails with kNotFound where the compute capabilities differ: then the name has led to the peaks of another device.
 Result<DevicePeaks> WithDriverFacts(DevicePeaks device, const DriverFacts& facts);
 

@@ -1,6 +1,6 @@
-// What is known of which device: the peaks of all devices in a file, found by the name that the device's runtime gives
-// it. A value; any thread. The file that comes with kprofd is peak_table.h, its form peak_table.h, what no number
-// may be peak_checks.h; what the driver of a device at hand says of it comes on top, device_peaks.h.
+// The peaks of all devices in a file, found by the name that the device's runtime gives it. peaks.csv comes with kprofd
+// (LoadBuiltInPeaks); an administrator may have another file. peak_checks.h refuses numbers that no device has;
+// device_peaks.h adds the facts that a device's driver tells. A value; any thread.
 //
 // A line of the file is one fact about one device: a number, or, in `value` with no dtype, accumulate and unit, one of
 // `vendor` (nvidia, amd, aws), `architecture`, `compute_capability`, `core_kind` (SM, CU, NeuronCore) and `name` (as
@@ -21,9 +21,8 @@
 
 namespace kprof {
 
-// The form of a file of peaks: lines of nine fields separated by commas, some of them quoted, between comments and
-// empty lines, after a header. What the fields mean is peak_table.h. docs/peaks.md is for who writes one. Pure
-// functions.
+// The form of a file of peaks: a header, then lines of nine fields separated by commas, some of them quoted, between
+// comments and empty lines. docs/peaks.md is for writers of such a file. Pure functions.
 inline constexpr std::string_view kPeakFileHeader =
     "device,quantity,dtype,accumulate,value,unit,confidence,source,note";
 // The built-in table has 31 KB, 340 lines and 21 devices.
@@ -44,9 +43,9 @@ struct PeakLine {
   std::string note;
 };
 
-// The lines that say something, without the spaces around their fields. `file` is what complaints call it.
-// Fails with kBadInput at the first line that is not of the form, is too long, or holds what a terminal would not show
-// as it is; and for a file that is too large or lacks the header.
+// Reads the lines with content, without the spaces around their fields. `file` is its name in complaints. Fails with
+// kBadInput at the first line that is not of the form, is too long, or holds what a terminal would not show as it is;
+// and for a file that is too large or lacks the header.
 Result<std::vector<PeakLine>> ReadPeakLines(std::string_view text, const std::string& file);
 
 // "peaks.csv:12: why; remedy", kBadInput.
@@ -56,22 +55,23 @@ class PeakTable {
  public:
   static constexpr size_t kMostDevices = 1'000;
 
-  // The table that a file's text is. `file` is what complaints call it: "peaks.csv:12: ...".
-  // Fails with kBadInput at a line that makes no sense: out of form (peak_table.h), a number that CheckPeaks refuses,
-  // the same line twice, a name that another device of the vendor has, a device without vendor or name.
+  // Makes a table of a file's text. `file` is its name in complaints: "peaks.csv:12: ...". Fails with kBadInput at a
+  // line that makes no sense: out of form, a number that CheckPeaks refuses, the same line twice, a name that another
+  // device of the vendor has, a device without vendor or name.
   static Result<PeakTable> Parse(std::string_view text, const std::string& file);
 
-  // `base` with what an administrator's file of the same form says: a number takes the place of the same quantity's, as
-  // a whole and with its own source; devices and names are added. Nothing is taken away. The vendor of a device that
-  // the base has stays. Fails as Parse does.
+  // Returns `base` with the lines of an administrator's file of the same form. A number takes the place of the same
+  // quantity's, as a whole and with its own source; devices and names are added. Nothing is taken away. A device of the
+  // base keeps its vendor. Fails as Parse does.
   static Result<PeakTable> Overridden(PeakTable base, std::string_view text, const std::string& file);
 
-  // What is known of a device that its runtime calls so: exactly, but for letter case and how many spaces there are. A
-  // name that only begins alike is another device. Null: nothing. The pointer lives as long as the table.
+  // The peaks of a device by the name that its runtime gives it: the exact name, except for letter case and the number
+  // of spaces. A name that only begins alike is another device. Null: not known. The pointer lives as long as the
+  // table.
   const DevicePeaks* Find(DeviceKind kind, std::string_view runtime_name) const;
 
   const std::vector<DevicePeaks>& devices() const { return devices_; }
-  // What the files say that may be a mistake, in the form of complaints.
+  // Possible mistakes in the files, in the form of complaints.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -83,9 +83,8 @@ class PeakTable {
 };
 
 // The table that comes with kprofd: peaks.csv beside this file, which the build puts into the program
-// (embed_text.cmake).
-
-// Takes about a millisecond. Fails, with kBadInput, only where peaks.csv has a mistake, which a unit test finds.
+// (embed_text.cmake). Takes about a millisecond. Fails, with kBadInput, only where peaks.csv has a mistake, which a
+// unit test finds.
 Result<PeakTable> LoadBuiltInPeaks();
 
 }  // namespace kprof

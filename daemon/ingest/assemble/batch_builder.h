@@ -1,5 +1,5 @@
-// Makes batches for a BatchSink of events that come one by one, for readers whose source is no list of trace events:
-// gives strings, tracks and shapes their numbers, and hands a batch over whenever it is large enough. So memory is
+// Makes batches for a BatchSink from events that come one by one, for readers whose source is no list of trace events.
+// Gives strings, tracks and shapes their numbers, and hands a batch over whenever it is large enough. So memory is
 // bounded by a batch and by the different strings, each of which is kept once.
 //
 // One thread.
@@ -22,7 +22,7 @@ namespace kprof {
 struct EventArg {
   uint32_t key = 0;  // a string's number
   ArgType type = ArgType::kNull;
-  int64_t value = 0;  // as its column has it; of correlations, that; of no account otherwise
+  int64_t value = 0;  // as its column has it, or the correlation; unused for types that have neither
 };
 
 class BatchBuilder {
@@ -35,14 +35,14 @@ class BatchBuilder {
 
   BatchSink& sink() { return sink_; }
 
-  // Numbers of strings. Of the first without what an environment says in it (environment_text.h); the text of the
-  // second is JSON of the reader's own making.
+  // Both return the number of a string. Text leaves out environments in it (environment_text.h); Json takes JSON that
+  // the reader made itself.
   uint32_t Text(std::string_view text);
   uint32_t Json(std::string_view json);
   // A new track: `key` was not given before. The row's id is filled in.
   uint32_t AddTrack(const TrackKey& key, TrackRow row);
 
-  // What most kinds of events have in common.
+  // The fields that most kinds of events have in common.
   struct Event {
     int64_t time_ns = 0;
     uint32_t track = 0;
@@ -53,25 +53,25 @@ class BatchBuilder {
   void AddSlice(const Event& event, int64_t duration_ns, int64_t correlation);
   void AddInstant(const Event& event);
   void AddMetadata(const Event& event);  // of phase M
-  // `written`: how its source wrote the value, one argument, where that is not the double's text.
+  // `written`: one argument with the value as its source wrote it, if that is not the double's text.
   void AddCounter(int64_t time_ns, uint32_t track, double value, std::span<const EventArg> written = {});
 
   // A row of a side table: a value for each of its columns, texts by their numbers. Its columns are always the same.
   void AddSideRow(const SideTable& table, std::span<const int64_t> values);
 
-  // To be called between events, often: costs nothing unless a batch is full.
+  // Call it between events, often: costs nothing unless a batch is full.
   Status GiveFull() { return rows_ < kRowsPerBatch && text_bytes_ < kTextBytesPerBatch ? OkStatus() : Give(); }
-  // Whatever there is.
+  // Hands over whatever there is.
   Status Give();
 
   int64_t events() const { return events_; }
-  // Of the different texts, those of which something was left out.
+  // The number of different texts that lack something of an environment.
   int64_t changed_texts() const { return changed_texts_; }
 
  private:
   void AddArgs(EventRows& rows, std::span<const EventArg> args);
   EventRows& AddRow(EventKind kind, const Event& event);
-  // Which of the two tables has a string's text.
+  // The place of a string's text in one of the two tables.
   struct Place {
     bool is_json = false;
     uint32_t id = 0;

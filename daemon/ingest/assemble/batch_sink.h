@@ -1,5 +1,5 @@
-// Where a reader of a format puts what it made of its source, piece by piece in the source's order: events, and rows of
-// side tables (side_table.h).
+// The interface between the readers of formats and the assembling of a trace: a reader gives batches with events and
+// rows of side tables (side_table.h), piece by piece in the order of its source.
 //
 // One thread at a time.
 #pragma once
@@ -16,14 +16,13 @@
 
 namespace kprof {
 
-// How a batch's strings say what they are: as readers of JSON find them, they are taken apart only where they are new
-// to all readers.
-
-// The first character of a batch's string; the empty string has none.
-constexpr char kPlainText = '=';     // what it is
-constexpr char kEscapedText = '\\';  // what stood between the quotes of a JSON string that has escapes
+// The first character of a batch's string says what the rest is; the empty string has none. Readers of JSON give
+// strings as they find them: so escapes are resolved only once, for strings that are new to all readers.
+constexpr char kPlainText = '=';     // the text itself
+constexpr char kEscapedText = '\\';  // the text between the quotes of a JSON string, with escapes
 constexpr char kJsonText = '{';      // a list or an object, with the space that it was written with
 
+// The text that a batch's string stands for.
 inline std::string TextOfBatch(std::string_view text) {
   if (text.empty()) return {};
   const std::string_view rest = text.substr(1);
@@ -32,37 +31,36 @@ inline std::string TextOfBatch(std::string_view text) {
   return std::string(rest);
 }
 
-// A sample of a counter as a source writes it, and what of that the double it is kept as does not say: digits, zeros at
-// its end, that it is a text.
-//
-// Pure; any thread. Reads up to eight bytes behind a text, which must be there.
-
-// The key of the one argument that a sample has then.
+// The key of the one argument that keeps a sample as its source wrote it.
 constexpr std::string_view kSampleKey = "value";
 
+// A sample of a counter. It is kept as a double, and also as its source wrote it, where the double does not say all:
+// more digits, zeros at its end, that it is a text.
 struct CounterSample {
   double value = 0;
-  // How it was written; nothing where that is the double's text (event_args.h), which of what is no number it never
-  // is.
+  // The type of the argument that keeps the sample as written; nothing: it was written as the double's text
+  // (event_args.h). Infinities and NaN always have one.
   std::optional<ArgType> written;
-  int64_t column = 0;  // as an argument of that type has it, where it is no text: that is the one given
+  int64_t column = 0;  // the value of that argument; unused for types that are texts: the text given is the value
 };
 
-// Nothing for what is no number. `is_text`: it stood between quotes.
+// Nothing for a text that is no number. `is_text`: it stood between quotes.
+//
+// Pure; any thread. REQUIRES: eight bytes behind `text` can be read.
 std::optional<CounterSample> ReadCounterSample(std::string_view text, bool is_text);
 
 class BatchSink {
  public:
   virtual ~BatchSink() = default;
-  // After a failure, or once an import was cancelled, which is one, nothing more may be given.
+  // Nothing more may be given after a failure. A cancelled import is one.
   virtual Status Take(TraceBatch batch) = 0;
-  // A fact of the part (docs/trace_format.md); a later one of the same name takes its place. `time_zero_ns` is none:
-  // it is what is to be the part's time 0, where it comes before the first batch.
+  // A fact of the part (docs/trace_format.md); a later one of the same name takes its place. `time_zero_ns` is no fact:
+  // it becomes the part's time 0, if it comes before the first batch.
   virtual Status SetFact(std::string_view name, std::string_view text) = 0;
   virtual Status SetFact(std::string_view name, int64_t value) = 0;
-  // What of the source could not be read, for people: a sentence.
+  // A sentence for people about something in the source that could not be read.
   virtual void Warn(std::string what) = 0;
-  // How much of the source is behind the reader, in its bytes on disk, and how many events that were.
+  // The bytes of the source (on disk) and the events that were read so far. Fails once the import is cancelled.
   virtual Status Progress(int64_t bytes, int64_t events) = 0;
 };
 

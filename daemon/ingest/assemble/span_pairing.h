@@ -1,8 +1,8 @@
-// Puts together what begins in one event and ends in another (ph B and E on a thread, b and e on an async track): a
-// slice, when its end comes, with the arguments of both. What an end says besides (another name or category, a time
-// before its begin) stays metadata. Also moves instants of async tracks (ph n) to where they belong.
+// Pairs events that begin and end something (ph B and E on a thread, b and e on an async track): each pair becomes a
+// slice, with the arguments of both. An end that says something else (another name or category, a time before its
+// begin) stays metadata, too. Also moves instants of async tracks (ph n) to where they belong.
 //
-// One thread; fed in the order of the source, in which they are paired whatever their times.
+// One thread. Fed in the order of the source; events are paired in this order, whatever their times.
 #pragma once
 
 #include <array>
@@ -20,12 +20,7 @@
 
 namespace kprof {
 
-// Spans that have begun and not ended, for what ends them: the last one of a track, the last one of a name on a track,
-// the oldest of all. Each is found in the same time, however many there are.
-//
-// One thread.
-
-// A begin, or an end, or what else may be a row of metadata.
+// A begin, an end, or another row of metadata.
 struct SpanEvent {
   int64_t time = 0;
   int64_t track = 0;
@@ -36,14 +31,16 @@ struct SpanEvent {
   std::vector<int64_t> args;  // by slot; 0 for those without a column
 };
 
+// Spans that have begun and not ended. Finds the last one of a track, the last one of a name on a track, and the oldest
+// of all, each in the same time, however many there are.
 class UnendedSpans {
  public:
   size_t size() const { return size_; }
 
-  // The last one of all, from now on. Async ones (ph b) are found by their names, too.
+  // Adds a span as the last one of all. Async ones (ph b) are found by their names, too.
   void Add(SpanEvent begin);
 
-  // Nothing where there is none.
+  // Nothing: there is none.
   std::optional<SpanEvent> TakeLast(int64_t track);
   std::optional<SpanEvent> TakeLastNamed(int64_t track, int64_t name);
   std::optional<SpanEvent> TakeOldest();
@@ -64,7 +61,7 @@ class UnendedSpans {
   std::deque<Place> places_;
   std::vector<uint32_t> free_;  // of places_
   size_t size_ = 0;
-  // Places, kNone where there is none.
+  // Places; kNone: there is none.
   uint32_t oldest_ = kNone;
   uint32_t last_ = kNone;
   std::vector<uint32_t> last_of_track_;
@@ -73,21 +70,21 @@ class UnendedSpans {
 
 class SpanPairing {
  public:
-  // The part's number of a shape, and the shapes by number.
+  // `shapes`: by the part's numbers. `number` returns the part's number of a shape. `limit`: of open spans.
   using Number = std::function<Result<uint32_t>(const ArgShape&)>;
   SpanPairing(const std::vector<ArgShape>& shapes, Number number, size_t limit);
 
-  // Takes such rows out of `metadata`, and adds to the others what becomes of them. Where more than the limit are open,
-  // the oldest becomes a slice without an end. Fails as `number` does.
+  // Takes begins, ends and async instants out of `metadata`, and adds the slices and instants that they become. When
+  // more than the limit are open, the oldest becomes a slice without an end. Fails as `number` does.
   Status Take(EventRows& metadata, EventRows& slices, EventRows& instants);
-  // Those that never ended, as slices without an end.
+  // Adds those that never ended, as slices without an end.
   Status TakeOpen(EventRows& slices);
 
   int64_t ends_alone() const { return ends_alone_; }
   int64_t begins_alone() const { return begins_alone_; }
-  // Slices whose end is before their begin: it is metadata.
+  // Slices that have no end because it came before their begin: it is metadata.
   int64_t ends_early() const { return ends_early_; }
-  // Ends that have another name than the begin they end.
+  // Ends that have another name than their begin.
   int64_t ends_misnamed() const { return ends_misnamed_; }
   // Slices without an end because too many were open.
   int64_t given_up() const { return given_up_; }

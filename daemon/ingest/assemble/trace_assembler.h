@@ -1,7 +1,6 @@
-// Puts what readers made of a source together to a trace: the numbers of each reader's strings, tracks and shapes
-// become the part's; what begins and ends in events of their own becomes slices; times are counted from the part's
-// base; rows are brought into the order of time as far as memory reaches, and go to the part in segments, which are
-// encoded side by side.
+// Assembles a trace from the batches of a source's readers. The numbers of each reader's strings, tracks and shapes
+// become the part's. Begins and ends become slices (span_pairing.h). Times are counted from the part's base. Rows are
+// sorted by time as far as memory reaches, and go to the part in segments, which are encoded side by side.
 //
 // One thread at a time; it uses the pool's threads, and waits for them.
 #pragma once
@@ -33,10 +32,8 @@
 
 namespace kprof {
 
-// What is said of slices whose depths are not what they should be, for people: whether the reader of their source
-// nested them, or who writes the part.
-
-// A sentence for each kind that there is.
+// Warnings for people about slices without right depths, a sentence for each kind. Depths are made here or by the
+// writer of the part; the warnings are the same.
 std::vector<std::string> DepthWarnings(const MadeDepths& made);
 
 struct AssemblerLimits {
@@ -53,30 +50,30 @@ class TraceAssembler {
   TraceAssembler(PartSink& part, WorkerPool& pool, const AssemblerLimits& limits = {});
   ~TraceAssembler();
 
-  // What is to be time 0, where the source knows. Before the first batch: later it changes nothing.
+  // Sets time 0, for sources that know it. Call it before the first batch: later it changes nothing.
   void CountFrom(int64_t base_ns);
-  // The batches of one reader in their order; those of several in that of the source. Fails with kBadInput where it has
-  // more of something than the limits say, and as the part does.
+  // Takes the batches of one reader in their order, those of several readers in the order of the source. Fails with
+  // kBadInput when the source has more of something than the limits say, and as the part does.
   Status Add(TraceBatch batch);
-  // All that is left, and the tracks. Once, last.
+  // Writes all that is left, and the tracks. Call once, last.
   Status Finish();
 
-  // What was taken for time 0: that of the earliest event of the first rows, unless it was told. Nothing before there
-  // were any.
+  // Time 0 of the part: the earliest time in the first batch that has any, unless it was set. Nothing: there was none
+  // yet.
   std::optional<int64_t> base_ns() const { return base_ns_; }
-  // Spans that ended and never began, and that began and never ended.
+  // Ends without a begin, and begins without an end.
   int64_t ends_alone() const { return spans_.ends_alone(); }
   int64_t begins_alone() const { return spans_.begins_alone(); }
-  // That end before they begin, and have no end for that; whose end has another name.
+  // Slices that have no end because it came before their begin; slices whose end has another name.
   int64_t ends_early() const { return spans_.ends_early(); }
   int64_t ends_misnamed() const { return spans_.ends_misnamed(); }
-  // Slices that are in more others than are kept open (SliceNesting::crowded), as far as their depths were found here.
+  // Slices that are in more others than are kept open (SliceNesting::crowded); 0: their depths are not made here.
   int64_t crowded_slices() const { return nests_here_ ? nesting_.crowded() : 0; }
-  // That began while too many others were open, and have no end for that.
+  // Slices that have no end because too many others began before it came.
   int64_t spans_given_up() const { return spans_.given_up(); }
 
  private:
-  // Of a reader, by its numbers: the part's.
+  // The part's numbers for those of one reader.
   struct Source {
     std::vector<uint32_t> strings{0};
     std::vector<uint32_t> tracks;
@@ -94,12 +91,12 @@ class TraceAssembler {
   void CountFromBase(std::array<EventRows, kEventKinds>& rows);
   Status FlushFull(size_t least_rows);
   Status AddSide(const Source& source, SideRows rows);
-  // Of each side table that has so many rows waiting, as many pieces as there are.
+  // Writes the waiting rows of each side table that has at least so many.
   Status FlushSide(size_t least_rows);
   std::unique_ptr<Flushing> StartFlush(EventKind kind);
   Status FinishFlush(Flushing& flushing, Status status);
   Status AddDepths(EventRows& rows, const std::vector<uint32_t>& order);
-  // Both; returns when both have ended.
+  // Runs both; returns when both have ended.
   void Beside(const std::function<void()>& first, const std::function<void()>& second);
 
   PartSink& part_;
@@ -120,10 +117,10 @@ class TraceAssembler {
   DetailLevels levels_;
   SliceTotals totals_;
   std::vector<EncodedSegment> totals_made_;  // on their way to the part
-  // Side tables by their numbers, and what waits for going to the part.
+  // Side tables by their numbers, with the rows that wait to go to the part.
   std::vector<SideRows> side_;
-  // So far every slice came after those of its track that were written before, and the levels of detail that were
-  // chosen by the first go for the others: else depths and levels are the part's to make, once it has all.
+  // True: so far every slice came after the written ones of its track, and the levels of detail chosen by the first
+  // slices suit the others. False: the part makes depths and levels, once it has all slices.
   bool nests_here_ = true;
   struct LastSlice {
     int64_t time = kNoValue;

@@ -1,5 +1,5 @@
-// What is known of tracks from what their events say: names of processes and threads, which of them are streams of a
-// device. Events of metadata may come before or after the others.
+// Learns about tracks from their events: names of processes and threads, and which tracks are streams of a device.
+// Events of metadata may come before or after the others.
 //
 // One thread.
 #pragma once
@@ -25,16 +25,18 @@ class TrackFacts {
   // All are the part's, by number, and must outlive it.
   TrackFacts(const StringTable& strings, const std::vector<ArgShape>& shapes, const std::vector<TrackKey>& tracks);
 
-  // Rows with the part's numbers. Tracks are numbered from 0.
+  // Take rows with the part's numbers. Tracks are numbered from 0.
   void SeeSlices(const EventRows& slices);
   void SeeMetadata(const EventRows& metadata);
-  // What a reader itself says of a track, by the part's number; it stands above what its events say.
+  // Takes the description of a track by its reader, with the part's number. It counts, and not what events say.
   void SeeKnown(const TrackRow& track);
-  // The same of those with such a key; the last one counts.
+  // Takes the description of a track by its key: it counts, too, unless the reader knows the track itself. The last one
+  // for a key counts.
   void SeeTold(const ToldTrack& told);
+  // Takes a name or a sort index from an event that is itself no row.
   void SeeTold(const ToldName& told);
 
-  // Of the track with that number.
+  // Describes the track with that number.
   TrackRow Describe(uint32_t id) const;
 
  private:
@@ -55,7 +57,7 @@ class TrackFacts {
   const StringTable& strings_;
   const std::vector<ArgShape>& shapes_;
   const std::vector<TrackKey>& tracks_;
-  std::vector<bool> is_known_;                               // by track: what it is; its events are not looked at then
+  std::vector<bool> is_known_;                               // by track: its events need not be looked at any more
   std::unordered_map<int64_t, Fact> facts_;                  // by track; few have any where there are many
   std::unordered_map<uint32_t, std::string> process_names_;  // by the string that is the pid
   std::unordered_map<uint32_t, std::string> process_labels_;

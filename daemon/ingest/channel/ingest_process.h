@@ -1,7 +1,5 @@
-// One kprof-ingest, from its start to its end: it takes apart the file that it is given, and says what is in it over a
-// socket, and nowhere else: it has none of our descriptors but these two, also not what we log to. Ends with this.
-//
-// One thread. Blocks.
+// Both ends of the socket between kprofd and kprof-ingest: IngestProcess starts kprof-ingest for kprofd and hears from
+// it; with FrameSink kprof-ingest sends the part that it makes.
 #pragma once
 
 #include <sys/types.h>
@@ -19,9 +17,10 @@
 
 namespace kprof {
 
-// A part at the other end of a socket: what it is given goes there in frames (ingest_protocol.h), some of them at once.
+// A part at the other end of a socket: sends everything there in frames (ingest_protocol.h), several of them at once.
 //
-// One thread at a time. Blocks while the other end does not read. Fails with kBadInput for what fits into no frame.
+// One thread at a time. Blocks while the other end does not read. Fails with kBadInput for a piece that fits into no
+// frame.
 class FrameSink : public PartSink {
  public:
   // `fd` is borrowed.
@@ -36,7 +35,7 @@ class FrameSink : public PartSink {
   Status SetFact(std::string_view name, std::string_view text) override;
   Status SetFact(std::string_view name, int64_t value) override;
 
-  // Of whatever type; what was given before goes with it.
+  // Sends a frame of any type, and with it everything that was given before.
   Status SendNow(IngestFrame type, std::string_view message);
 
  private:
@@ -49,13 +48,17 @@ class FrameSink : public PartSink {
 
 constexpr int kIngestChannelFd = 3;
 constexpr int kIngestSourceFd = 4;
-constexpr int kIngestOutOfMemory = 77;                                  // its exit status then
+constexpr int kIngestOutOfMemory = 77;                                  // its exit status with too little memory
 constexpr const char* kMoreMemory = "raise [import] memory_megabytes";  // the remedy
 
+// One kprof-ingest, from its start to its end. It takes apart the file that it is given, and reports over a socket. It
+// has none of our descriptors but these two, not even the log's. The destructor ends it.
+//
+// One thread. Blocks.
 class IngestProcess {
  public:
-  // `own`: where children of this process are entered; null: nowhere. Fails with kToolMissing where there is
-  // no such program, kSpawnFailed where it cannot be started.
+  // `own`: children of this process are entered there; null: nowhere. Fails with kToolMissing when there is no such
+  // program, kSpawnFailed when it cannot be started.
   static Result<IngestProcess> Start(const std::string& program, int source_fd, const IngestRequest& request,
                                      OwnChildren* own);
   // Kills it, if it still lives, and waits for it.
@@ -63,11 +66,11 @@ class IngestProcess {
   IngestProcess(IngestProcess&& other) noexcept;
   IngestProcess& operator=(IngestProcess&&) = delete;
 
-  // Whether that was told: not where it does not listen right now.
+  // Tells how far the source has come. False: the process does not listen right now, so nothing was told.
   Result<bool> Tell(const SourceGrowth::State& grown);
 
-  // The next frame, valid until the next call; nothing where none came within `wait_ms`. Fails where it ended without
-  // having said how: with kBadInput, as what it read was too much for it.
+  // The next frame, valid until the next call; nothing: none came within `wait_ms`. Fails when the process ended
+  // without telling why: with kBadInput if the file took too much memory or processor time, else with kInternal.
   Result<std::optional<ReceivedFrame>> Receive(int wait_ms);
 
  private:
@@ -78,7 +81,7 @@ class IngestProcess {
   UniqueFd channel_;
   pid_t pid_ = -1;
   OwnChildren* own_ = nullptr;
-  std::string bytes_;  // never shrinks: what is grown is zeroed first
+  std::string bytes_;  // never shrinks: growing it again would zero its bytes first
   size_t filled_ = 0;  // of bytes_
   size_t taken_ = 0;   // of those
 };

@@ -1,8 +1,8 @@
-// What kprof-ingest, which takes a hostile file apart, says over its socket to kprofd, which writes the part, and what
-// it is told itself: frames of u32 size, u8 type and a message (message_coder.h). Both are of one build: the first
-// frame says of which protocol.
+// The protocol between kprof-ingest, which takes a hostile file apart, and kprofd, which writes the part: frames of u32
+// size, u8 type and a message (message_coder.h), in both directions. Both programs are of one build: the first frame
+// has the version of the protocol.
 //
-// Decoders take untrusted bytes: nothing for what is none.
+// Decoders take untrusted bytes. They return nothing for bytes that are no such message.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ struct ReceivedFrame {
   IngestFrame type = IngestFrame::kHello;
   std::string_view message;
 };
-// The first frame of `bytes`, which are taken off it; nothing while it is not whole. kStorageBroken for one that is
-// larger than may be.
+// Takes the first frame off `bytes`; nothing while it is not whole. Fails with kStorageBroken for a frame with more
+// than kMostFrameBytes.
 Result<std::optional<ReceivedFrame>> TakeFrame(std::string_view& bytes);
 
 struct IngestRequest {

@@ -1,5 +1,5 @@
-// What is left to the process that takes a hostile file apart: to compute, to have memory up to a limit and threads,
-// and to read and write the descriptors that it has. No file can be opened, nothing started, nobody spoken to.
+// The sandbox of the process that takes a hostile file apart. The process can still compute, have threads, have memory
+// up to a limit, and read and write its open descriptors. It cannot open files, start programs or open connections.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace kprof {
 
-// For good, for all threads to come. Before there are any. `memory_bytes` of address space beside what is taken by now;
-// `cpu_seconds` of all threads together, from the start of the process: then SIGXCPU ends it.
+// Enters it for good, for all threads to come: call it before there are any. `memory_bytes`: of address space, beside
+// the present use. `cpu_seconds`: of all threads together, from the start of the process; then SIGXCPU ends it.
 Status EnterSandbox(int64_t memory_bytes, int64_t cpu_seconds);
 
 }  // namespace kprof

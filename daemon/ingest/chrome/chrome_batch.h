@@ -1,5 +1,5 @@
-// The batch that a thread fills with rows of a Chrome trace's events, and the numbers that tracks and shapes have in it
-// and in those that follow.
+// The batch that a thread fills with rows of a Chrome trace's events (ChromeBatch), and the texts of the events
+// (EventTexts).
 //
 // One thread.
 #pragma once
@@ -19,10 +19,8 @@
 
 namespace kprof {
 
-// The texts of a Chrome trace's events, each once, by the numbers of a batch's strings (batch_sink.h), without what an
-// environment says in them (environment_text.h).
-//
-// One thread. Numbers go on from batch to batch; 0 is the empty text.
+// The texts of a Chrome trace's events, each once, by the numbers of a batch's strings (batch_sink.h). Environments in
+// them are left out (environment_text.h). Numbers go on from batch to batch; 0 is the empty text.
 class EventTexts {
  public:
   EventTexts();
@@ -34,26 +32,26 @@ class EventTexts {
     bool lacks_some = false;
     EnvironmentEvent event = EnvironmentEvent::kNone;  // of an event of that name
   };
-  // What stood between the quotes of a string.
+  // The number of a string; `text` stood between its quotes.
   uint32_t Text(std::string_view text) { return Number(of_texts_[TextPlace(text)]); }
   uint32_t Text(std::string_view text, Last& last) { return text == last.text ? Again(last) : NextText(text, last); }
-  // A list or an object.
+  // The number of a list or an object.
   uint32_t Json(std::string_view text, Last& last) { return text == last.text ? Again(last) : NextJson(text, last); }
 
-  // What is kept of a value of an argument called so, which is kVariable or the like; `text` as Text and Json take it.
-  // Nothing where all of it goes.
+  // The number of the kept part of an argument's value; `key` is a name of an environment. `text` as for Text and Json.
+  // Nothing: all of it is left out.
   std::optional<uint32_t> OfEnvironment(std::string_view key, bool is_json, std::string_view text);
 
-  // Of strings so far, each once.
+  // The number of different strings so far.
   uint32_t size() const { return strings_; }
 
-  // The strings that are new since the last time.
+  // The strings that are new since the last call.
   std::vector<std::string> TakeNew() { return std::exchange(new_, {}); }
-  // Whether a text that was asked for since the last time had something of an environment, which was left out.
+  // True if a text that was asked for since the last call lacks something of an environment.
   bool TakeLacksSome() { return std::exchange(lacks_some_, false); }
 
  private:
-  // The string that a text of the source is; it lacks some of it where an environment was left out.
+  // The string for a text of the source. It lacks some of the text where an environment was left out.
   struct Known {
     uint32_t number = 0;
     bool lacks_some = false;
@@ -73,12 +71,12 @@ class EventTexts {
   uint32_t TextPlace(std::string_view text);  // among texts_
   uint32_t NewString(char prefix, std::string_view text);
 
-  // As they stand in the source, and what each is.
+  // Texts as they stand in the source, and the string for each.
   StringTable texts_;
   StringTable jsons_;
   std::vector<Known> of_texts_;
   std::vector<Known> of_jsons_;
-  // Keys and texts of arguments of environments, and what is kept of each.
+  // Keys and texts of arguments of environments, and the kept part of each.
   StringTable environments_;
   std::vector<std::optional<Known>> of_environments_;
   uint32_t strings_ = 1;
@@ -86,6 +84,7 @@ class EventTexts {
   bool lacks_some_ = false;
 };
 
+// Rows of events, with numbers for tracks and shapes that go on from batch to batch.
 class ChromeBatch {
  public:
   explicit ChromeBatch(uint32_t source);
@@ -98,7 +97,7 @@ class ChromeBatch {
   uint32_t Thread(uint32_t pid, uint32_t tid);
   uint32_t Shape(const ArgShape& shape);
 
-  // What was added since the last time.
+  // Takes everything that was added since the last call.
   TraceBatch Take(std::vector<std::string> strings);
 
  private:

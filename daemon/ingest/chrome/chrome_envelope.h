@@ -1,4 +1,4 @@
-// What stands around the events of a Chrome trace: where their list begins, and the members of the object beside it.
+// Reads the text around the events of a Chrome trace: where their list begins, and the members of the object beside it.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,26 @@ struct ChromeEnvelope {
   int64_t events_bytes = 0;  // behind the bracket that opens the list
 };
 
-// A member, its value as it is written.
+// Gets a member, with its value as it is written.
 using SeeMember = std::function<Status(std::string_view key, std::string_view value)>;
 
-// Up to the list of events. Fails with kNotFound where there is none within `most_bytes`, kBadInput where the text
+// Reads up to the list of events. Fails with kNotFound when none begins within `most_bytes`, kBadInput when the text
 // cannot be unpacked so far.
 Result<ChromeEnvelope> ReadEnvelopeBefore(TextSource& text, int64_t most_bytes, const SeeMember& see);
 
 struct ChromeEnvelopeEnd {
-  std::optional<int64_t> end_bytes;  // where the object ends; none: it is not closed, or goes on beyond the most
-  std::optional<int64_t>
-      more_events_bytes;  // behind the bracket that opens another list of events: `see` is not shown it
+  // The end of the object; none: it is not closed, or goes on beyond `most_bytes`.
+  std::optional<int64_t> end_bytes;
+  // The place behind the bracket that opens another list of events, which `see` does not get; none: there is no other.
+  std::optional<int64_t> more_events_bytes;
 };
 
-// From behind the bracket that closes the list.
+// Reads on from `from_bytes`, behind the bracket that closes the list.
 Result<ChromeEnvelopeEnd> ReadEnvelopeBehind(TextSource& text, int64_t from_bytes, int64_t most_bytes,
                                              const SeeMember& see);
 
-// Where behind the bracket that closes the list the next member is another list of events: behind its bracket. Null
-// where it is not, or not within `text`.
+// Finds another list of events that is the next member. `text` begins behind the bracket that closes the first list.
+// Returns the place behind the bracket of the other; null: the next member is none, or does not begin within `text`.
 const char* FindNextEvents(std::string_view text);
 
 }  // namespace kprof

@@ -24,12 +24,8 @@
 namespace kprof {
 namespace {
 
-// What tells things that begin and end apart, and flows: an event's id, which may hold for one process or for all, and
-// may have a scope (docs/trace_format.md).
-//
-// One thread.
-
-// By the numbers of its texts.
+// The id of a flow, or of something that begins and ends in events of their own, by the numbers of its texts. It may
+// hold for one process or for all, and may have a scope (docs/trace_format.md).
 struct EventId {
   uint32_t pid = 0;  // none where the id holds for all processes
   uint32_t scope = 0;

@@ -1,13 +1,11 @@
-// Makes rows of the events of a Chrome trace, in batches, as one thread of several that each read a piece of it. What
-// an event's letter (`ph`) becomes is the table in docs/trace_format.md.
+// Makes rows of the events of a Chrome trace, in batches. Several threads read pieces of a trace, each with its own
+// ChromeEvents. The table in docs/trace_format.md says what an event's letter (`ph`) becomes.
 //
-// What is of an environment (environment_text.h) is in no batch: of members, arguments, members of these, and of the
+// Environments (environment_text.h) get into no batch: neither from members and arguments of such names, nor from the
 // arguments of an event of such a name.
 //
-// Leaves to who puts the pieces together: the strings, which are as they stand in the text (batch_sink.h); and the ends
-// of what begins and ends in events of their own: their rows are among the batch's metadata, by their phase.
-//
-// Each thread its own.
+// Two things are left to the code that puts the pieces together. Strings are as they stand in the text (batch_sink.h).
+// Begins and ends that are events of their own are not paired: they are rows of metadata, with their phase.
 #pragma once
 
 #include <array>
@@ -27,19 +25,21 @@
 
 namespace kprof {
 
-// Rows of the samples of counters: each its double, and how its source wrote it where that is not the double's text.
+// Adds rows for the samples of counters. A row has the sample's double, and the sample as its source wrote it, where
+// that is not the double's text.
 //
 // One thread.
 class CounterRows {
  public:
-  // `text_bytes`: of different samples that only their text says; further ones are doubles alone. Both must outlive it.
+  // `text_bytes`: room for the texts of samples that no number holds exactly; further ones are kept as doubles alone.
+  // `texts` and `batch` must outlive it.
   CounterRows(EventTexts& texts, ChromeBatch& batch, size_t text_bytes)
       : texts_(texts), batch_(batch), text_bytes_(text_bytes) {}
 
-  // `text` is what the sample was read from; `track` that of its series.
+  // `text`: the sample as written. `track`: the one of its series.
   void Add(int64_t time_ns, uint32_t track, const CounterSample& sample, std::string_view text);
 
-  // Of the samples, those of which just the double was kept, though it does not say all.
+  // The number of samples that were kept as doubles alone, though a double does not say all.
   int64_t rounded() const { return rounded_; }
 
  private:
@@ -56,34 +56,34 @@ class ChromeEvents {
  public:
   static constexpr size_t kMostSampleTextBytes = size_t{8} << 20;
 
-  // `sample_text_bytes`: of different samples of counters that only their text says; further ones are doubles alone.
+  // `sample_text_bytes`: see CounterRows.
   explicit ChromeEvents(uint32_t source, size_t sample_text_bytes = kMostSampleTextBytes);
   ~ChromeEvents();
 
   enum class Stopped : uint8_t { kAtLimit, kAtBracket, kAtNoEvent, kAtCut, kAtTooMany };
   struct Stop {
     Stopped why = Stopped::kAtLimit;
-    // kAtNoEvent: where what is no event begins; kAtCut: one that goes on behind `end`; kAtTooMany: one with more
-    // members than may be.
+    // kAtNoEvent: the begin of something that is no event; kAtCut: the begin of an event that goes on behind `end`;
+    // kAtTooMany: the begin of an event with too many members.
     const char* at = nullptr;
   };
-  // Events and commas from `at` on, those that begin before `limit`, until the bracket that closes their list. What
-  // they are made of is read up to `end`. Reads as json_scan.h does.
+  // Adds the events from `at` on that begin before `limit`, up to the bracket that closes their list. An event may go
+  // on up to `end`. Reads as json_scan.h does.
   Stop Add(const char* at, const char* limit, const char* end);
 
-  // What was added since the last time.
+  // Takes everything that was added since the last call.
   TraceBatch TakeBatch() { return batch_.Take(texts_.TakeNew()); }
 
   int64_t events() const { return events_; }
-  // Of them, those whose time is none: they are metadata, with all that they say among their arguments.
+  // Events without a valid time, ph M not counted: they are metadata, with everything they say among their arguments.
   int64_t untimed() const { return untimed_; }
-  // Of them, those of which something was left out, as it is called an environment.
+  // Events that lack something of an environment.
   int64_t with_left_out() const { return with_left_out_; }
-  // Of those that were added since the last time it was asked, of the first that has a time, that; 0: none has.
+  // Time of the first timed event since the last call; 0: none.
   int64_t TakeFirstTime() { return std::exchange(first_time_ns_, 0); }
-  // Of them, those that are a kernel's launch with what was counted in it: a row of `metric` for each number.
+  // Events that are a kernel's launch with numbers counted in it: each number is a row of `metric`, too.
   int64_t counted_launches() const { return counted_launches_; }
-  // Of samples of counters, those of which just the double was kept, though it does not say all.
+  // The same as CounterRows::rounded().
   int64_t rounded() const { return counters_.rounded(); }
 
  private:

@@ -1,6 +1,6 @@
-// What a Chrome trace says of itself beside its events, as facts of the part: where its time begins, which rank of how
-// many it is, its devices. What is kept is chrome_facts.h; how many members were not is the fact `left_out_members`. Of
-// an export of ours also what it says of its tracks (chrome_facts.h), the first time that it does.
+// Makes facts of the part from the members beside a Chrome trace's events: where its time begins, which rank of how
+// many it is, its devices. KeptFact decides which are kept; the fact `left_out_members` counts the others. Exports of
+// ours also describe their tracks there (ReadExportedTracks).
 //
 // One thread.
 #pragma once
@@ -17,32 +17,28 @@
 
 namespace kprof {
 
-// What an import keeps of what a Chrome trace says of itself beside its events. Tools and the platforms that run them
-// put there whatever they know: users, hosts, jobs, folders, whole environments. So what is kept is on a list; of all
-// else only numbers and true or false, which say how a tool was set up and not who ran it.
+// The part of a member's value that an import keeps, as JSON without needless space. `key` is without escapes. Tools
+// and the platforms that run them write there whatever they know: users, hosts, jobs, folders, whole environments. So a
+// member is kept if it is on a list, but without environments. Of other members only numbers, true and false are kept,
+// which say how a tool was set up and not who ran it; the same goes for the members of an object, at any depth.
+// Nothing: nothing is kept.
 //
 // Pure; any thread.
-
-// Of the member `key`, without escapes, what is kept of its value, as JSON without needless space: all of it but
-// environments where it is on the list; of an object that is not, its members that are or are such values, at whatever
-// depth. Nothing where nothing is.
 std::optional<std::string> KeptFact(std::string_view key, std::string_view value);
 
-// Tracks that an export of ours says more of than its events do, `kprofTracks` beside them: which events are of it, and
-// what it is (docs/exports.md). Anybody can write such a list: what is no such track is passed over, and what one is
-// said to be is no more than that.
+constexpr size_t kMostExportedTracks = 1 << 18;  // further ones are passed over
+
+// Reads `kprofTracks` of an export of ours, which says more of tracks than their events do: which events are on a
+// track, and what the track is (docs/exports.md). Anybody can write such a list: entries that are no such track are
+// passed over, and an entry changes nothing but the description of its track. The batch has no rows and no tracks, and
+// its source is no reader's.
 //
 // Pure; any thread.
-
-// Further ones are passed over.
-constexpr size_t kMostExportedTracks = 1 << 18;
-
-// A batch without rows and tracks, of no reader's source.
 TraceBatch ReadExportedTracks(std::string_view json);
 
 class ChromeFacts {
  public:
-  // All facts of a part are read with every question to it.
+  // Limits, because every query of a part reads all its facts.
   static constexpr size_t kMostFacts = 1000;
   static constexpr size_t kMostFactBytes = 1 << 20;  // of one
   static constexpr size_t kMostAllFactsBytes = 8 << 20;
@@ -50,10 +46,10 @@ class ChromeFacts {
 
   explicit ChromeFacts(BatchSink& sink) : sink_(sink) {}
 
-  // A member of the object around the events; both as they are written.
+  // Takes a member of the object around the events, key and value as they are written.
   Status See(std::string_view key, std::string_view value);
-  // Once, last. With the time of the first event that has one; 0: none has. Where there is no base and that is one of
-  // this century, times are taken for those since 1970.
+  // Call once, last. `first_time_ns`: of the first event that has a time; 0: none has. If the trace names no base and
+  // this is a time of this century, times are taken for those since 1970.
   Status Finish(int64_t first_time_ns);
 
  private:

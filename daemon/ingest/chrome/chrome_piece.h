@@ -1,6 +1,5 @@
-// One piece of a Chrome trace's text, read by itself.
-//
-// A thread at a time.
+// Reads one piece of a Chrome trace's text by itself (ChromePieceReader). Finds the begin of an event in the middle of
+// a text, and notes the places that cannot be read.
 #pragma once
 
 #include <cstddef>
@@ -17,44 +16,45 @@
 
 namespace kprof {
 
-// Where in the middle of a Chrome trace an event begins: so that pieces of it are read side by side, and that one
-// behind what cannot be read is found. It is a guess, as a string may look like events; whoever reads the piece before
-// finds out where the next event really begins.
-//
-// Pure; any thread. Reads as json_scan.h does.
 constexpr ptrdiff_t kBeforeEventBytes = 64;       // before an event, that are looked at for the comma
 constexpr ptrdiff_t kEventStartBytes = 64 << 10;  // of an event, that are looked at for its phase
 
-// The brace of the first object from `at` on, and before `limit`, that follows a comma or a bracket and has a member
-// "ph", both within so many bytes as above. Null where there is none. `begin` and `end` are those of what there is of
-// the text: with as many bytes around, the answer is the same.
+// Finds an event in the middle of a Chrome trace: so pieces of it are read side by side, and reading goes on behind
+// text that cannot be read. It is a guess, as a string may look like events; the reader of the piece before finds out
+// where the next event really begins.
+//
+// Returns the brace of the first object in [at, limit) that follows a comma or a bracket and has a member "ph", both
+// within the bytes above; null: there is none. `begin` and `end` are the ends of the text that is there: with that many
+// bytes around, more of them change nothing.
+//
+// Pure; any thread. Reads as json_scan.h does.
 const char* FindEventStart(const char* begin, const char* at, const char* limit, const char* end);
 
-// Which places of a text were skipped, as they could not be read, and why: what is told of them, of the first ones
-// each, of all others how many there are.
-//
-// One thread.
+// A place of a text that was skipped because it could not be read.
 struct SkippedPlace {
   enum class Why : uint8_t { kNoEvent, kTooLarge, kTooManyMembers };
   int64_t begin_bytes = 0;
   int64_t end_bytes = 0;  // where reading goes on
   Why why = Why::kNoEvent;
   int64_t events_before = 0;  // that were read
-  int64_t stretches = 1;      // one behind the other, each of something that is no event
+  int64_t stretches = 1;      // how many things that are no event, one behind the other
 
   // "what stands at byte 79 is no event"
   std::string Sentence() const;
 };
 
-// Adds one to places in their order. With nothing read between them two are one, for the reason of the first.
+// Adds a place behind the others. Two places without an event between them become one, with the reason of the first.
 void AddSkippedPlace(std::vector<SkippedPlace>& places, const SkippedPlace& place);
 
+// All skipped places of a text, for warnings: one for each of the first places, and one that counts the others.
+//
+// One thread.
 class SkippedText {
  public:
   static constexpr size_t kMostTold = 16;
 
   void Add(const SkippedPlace& place);
-  // The last one goes on up to there. REQUIRES: there is one.
+  // The last place goes on up to `end_bytes`. REQUIRES: there is one.
   void GoOnTo(int64_t end_bytes) { last_->end_bytes = end_bytes; }
 
   bool empty() const { return !last_.has_value(); }
@@ -62,7 +62,7 @@ class SkippedText {
   const SkippedPlace& first() const { return told_.empty() ? *last_ : told_.front(); }
   const SkippedPlace& last() const { return *last_; }
 
-  // All but the last one, where that is told otherwise.
+  // Warns of all places. `with_last` false: not of the last one, which another message names.
   void Warn(BatchSink& sink, bool with_last) const;
 
  private:
@@ -77,14 +77,14 @@ struct ChromePiece {
     kNext,      // the next event begins at `end_bytes`, behind the piece
     kBracket,   // the list is closed there
     kCut,       // the text ends, in the middle of what begins there
-    kSkipping,  // up to there, the end of the piece or of the text, nothing was found with which to go on
+    kSkipping,  // no further event was found up to there, the end of the piece or of the text
   };
   bool has_begin = false;   // false: no event begins in it
   int64_t begin_bytes = 0;  // where its first event begins
   End end = End::kNext;
   int64_t end_bytes = 0;
   bool has_text_end = false;          // the text does not go on behind the piece
-  std::vector<SkippedPlace> skipped;  // what is in it and no event that can be read
+  std::vector<SkippedPlace> skipped;  // places in it that cannot be read
   int64_t events = 0;
   int64_t untimed = 0;
   int64_t with_left_out = 0;
@@ -95,6 +95,7 @@ struct ChromePiece {
   TraceBatch batch;
 };
 
+// Reads pieces, one after the other. One thread at a time.
 class ChromePieceReader {
  public:
   static constexpr int64_t kBackBytes = kBeforeEventBytes;  // before a piece, that are looked at
@@ -102,9 +103,9 @@ class ChromePieceReader {
   ChromePieceReader(TextSource& text, uint32_t source, int64_t piece_bytes, int64_t most_event_bytes,
                     size_t sample_text_bytes = ChromeEvents::kMostSampleTextBytes);
 
-  // The events that begin in [first_bytes, limit_bytes). `is_begin`: one begins at first_bytes, or something else that
-  // may stand in the list; else the first one is looked for. What cannot be read is skipped: a value that is no event
-  // up to the comma or bracket behind it, other text up to the next event.
+  // Reads the events that begin in [first_bytes, limit_bytes). `is_begin`: an event, or something else that may stand
+  // in the list, begins at first_bytes; else the first event is looked for. Text that cannot be read is skipped: a
+  // value that is no event up to the comma or bracket behind it, other text up to the next event.
   Result<ChromePiece> Read(int64_t first_bytes, int64_t limit_bytes, bool is_begin);
 
  private:

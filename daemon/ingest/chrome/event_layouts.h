@@ -1,10 +1,9 @@
-// Takes the events of a Chrome trace apart by what they looked like before: a tool writes each kind of event with the
-// same text around its values, a million times over. What stands between two values is compared with what stood there
-// last time, and only what was never seen is looked at letter by letter, once, and remembered. A layout is one such way
-// in which an event was written: its keys, in their order, with the kind of each value.
+// Takes the events of a Chrome trace apart with the help of earlier ones: a tool writes each kind of event with the
+// same text around its values, a million times over. The text between two values is compared with the texts that stood
+// there before; only new text is looked at letter by letter, once, and remembered. A layout is one way in which an
+// event was written: its keys, in their order, with the kind of each value.
 //
-// Each thread its own. Its memory is bounded: where too many different texts were remembered, all are forgotten, and it
-// begins anew.
+// Each thread has its own. Its memory is bounded: when too many different texts are remembered, all are forgotten.
 #pragma once
 
 #include <array>
@@ -19,7 +18,7 @@ namespace kprof {
 
 enum class JsonKind : uint8_t { kString, kNumber, kWord, kNested };
 
-// A value as it is in the text: of a string what stands between its quotes.
+// A value as it is in the text; a string is without its quotes.
 struct JsonSpan {
   const char* begin = nullptr;
   uint32_t size = 0;
@@ -29,7 +28,7 @@ struct JsonSpan {
 
 struct EventLayout {
   struct Slot {
-    std::string key;  // as it is in the text, between its quotes; one that needs no escapes has none
+    std::string key;  // as it is in the text, without quotes; needless escapes are resolved
     JsonKind kind = JsonKind::kString;
     bool in_args = false;
   };
@@ -44,7 +43,7 @@ class EventLayouts {
   static constexpr size_t kMostTextBytes = 16 << 20;
   static constexpr size_t kMostBranches = 256;  // different texts after the same: they are tried one after the other
 
-  // Whether each of an event's arguments is a value of its own, or all of them are one.
+  // kEach: each argument of an event is a value of its own; kWhole: all of them are one value.
   enum class Arguments : uint8_t { kEach, kWhole };
   explicit EventLayouts(Arguments arguments = Arguments::kEach);
   ~EventLayouts();
@@ -54,15 +53,15 @@ class EventLayouts {
     const JsonSpan* values = nullptr;     // one for each of its slots; until the next event
     const char* end = nullptr;            // behind the closing brace
   };
-  // The event whose brace stands at `at`; nothing where it is cut off, no object, or has more than kMostSlots values.
+  // The event whose brace stands at `at`. Nothing: it is cut off, is no object, or has more than kMostSlots values.
   // Reads as json_scan.h does.
   std::optional<Event> Take(const char* at, const char* end);
-  // The last one was none because it has more than kMostSlots values.
+  // True: the last Take found nothing because the event has more than kMostSlots values.
   bool has_too_many() const { return has_too_many_; }
-  // Else: because the text ended in it.
+  // True: it found nothing because the text ended in the event. REQUIRES: !has_too_many().
   bool is_cut() const { return is_cut_; }
 
-  // How often all was forgotten: what is known by a layout's number holds as long as this stays.
+  // How often all layouts were forgotten. Numbers of layouts are valid as long as this stays the same.
   size_t generation() const { return generation_; }
 
  private:

@@ -1,13 +1,5 @@
-// Goes through the rows of a table of an Nsight Systems export, whatever columns it has: those that a reader asks for
-// by name, and all others as arguments under their own names. What refers to another table becomes its text; NULLs are
-// left out, and so are columns named as an environment, a user, a host or a command line.
-//
-//   NsysCursor row(source, table);
-//   const int start = row.Take("start");
-//   while (row.Next()) source.batch.AddInstant({row.Time(start), ..., row.Args()});
-//   return row.Finish();
-//
-// One thread.
+// Reads the tables of one Nsight Systems export: NsysSource is shared by all of its tables' readers, NsysCursor goes
+// through the rows of one table.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +21,8 @@
 
 namespace kprof {
 
-// The call chains of an Nsight Systems export: of a number, the functions from the innermost outwards, as a JSON list
-// of "function (module)".
+// The call chains of an Nsight Systems export. A chain is found by its number: its functions from the innermost
+// outwards, as a JSON list of "function (module)".
 //
 // One thread.
 class NsysCallchains {
@@ -42,9 +34,9 @@ class NsysCallchains {
     std::string json;
     int64_t innermost = 0;  // the function's number in StringIds
   };
-  // Nothing where there is no such chain.
+  // Nothing: there is no such chain.
   std::optional<Chain> Find(int64_t id);
-  // How many could not be read as the file is damaged.
+  // The number of chains that could not be read because the file is damaged.
   int64_t failed() const { return failed_; }
 
  private:
@@ -63,7 +55,8 @@ class NsysCallchains {
   int64_t failed_ = 0;
 };
 
-// What the readers of the tables of one Nsight Systems export share: the file, its strings, and where events go.
+// The things that the readers of all tables of one Nsight Systems export share: the file, its strings, its tracks, and
+// the batch that takes the events.
 //
 // One thread.
 struct NsysSource {
@@ -79,14 +72,14 @@ struct NsysSource {
   NsysSource(const NsysSource&) = delete;
   NsysSource& operator=(const NsysSource&) = delete;
 
-  // Of one of the ..._CALLCHAINS tables.
+  // The call chains in one of the ..._CALLCHAINS tables.
   NsysCallchains& CallchainsOf(const std::string& table) {
     std::unique_ptr<NsysCallchains>& chains = callchains[table];
     if (chains == nullptr) chains = std::make_unique<NsysCallchains>(database, table, strings);
     return *chains;
   }
 
-  // To be called now and then: how much of the file is done, going by rows.
+  // Call it now and then. Reports how much of the file is done, judged by the rows.
   Status TellProgress() {
     const double share =
         std::min(1.0, static_cast<double>(rows_done) / static_cast<double>(std::max<int64_t>(rows, 1)));
@@ -105,50 +98,60 @@ struct NsysSource {
   const int64_t size_bytes;
   int64_t rows = 0;  // of all tables that will be read, about
   int64_t rows_done = 0;
-  int64_t bytes_done = 0;  // as was told
+  int64_t bytes_done = 0;  // the last report
 };
 
+// Goes through the rows of a table, whatever columns it has. A reader asks for some columns by name; all others become
+// arguments under their own names. A number that refers to another table becomes the text there. NULLs are left out,
+// and so are columns named like an environment, a user, a host or a command line.
+//
+//   NsysCursor row(source, table);
+//   const int start = row.Take("start");
+//   while (row.Next()) source.batch.AddInstant({row.Time(start), ..., row.Args()});
+//   return row.Finish();
+//
+// One thread.
 class NsysCursor {
  public:
   // Both are borrowed.
   NsysCursor(NsysSource& source, const NsysTable& table);
 
-  // A column's number; -1, which is always NULL, where there is none of that name. One that is taken is no argument:
-  // the event has it in a column of its own.
+  // The number of a column; -1, which is always NULL, if there is none of that name. A column that is taken is no
+  // argument: the event has its value in a column of its own.
   int Find(std::string_view column) const { return table_.Find(column); }
   int Take(std::string_view column);
 
-  // The next row. False at the end, where the table is damaged, and once the sink takes no more.
+  // Goes to the next row. False at the end, where the table is damaged, and once the sink takes no more.
   bool Next();
-  // What the sink said; ok where the table just ended.
+  // The failure of the sink; OK when the table just ended.
   const Status& status() const { return status_; }
-  // After the last one: warns of what could not be read, by its table. What the sink said, if that was no.
+  // Call after the last row. Warns of rows that could not be read, and returns the failure of the sink, if any.
   Status Finish();
 
   bool IsNull(int column) const { return column < 0 || query_.IsNull(column); }
   int64_t Integer(int column) const { return column < 0 ? 0 : query_.Integer(column); }
   int64_t IntegerOr(int column, int64_t other) const { return IsNull(column) ? other : query_.Integer(column); }
   std::string_view Text(int column) const { return column < 0 ? std::string_view() : query_.Text(column); }
-  // Whatever it is stored as; nothing where it is none.
+  // A number, however it is stored; nothing: it is none.
   std::optional<double> Number(int column) const;
-  // The same as one is kept, of numbers that are stored as such and of others.
+  // The same as a sample of a counter, which also knows how the file wrote it.
   std::optional<CounterSample> Sample(int column) const;
-  // In ns, the nearest; nothing where it is no number, or so far off that no two could be subtracted.
+  // A time in ns, rounded to the nearest. Nothing: it is no number, or so large that two could not be subtracted.
   std::optional<int64_t> Time(int column) const;
-  // Counts the row as one that has no time, and so is no event.
+  // Counts the row as one without a time: it is no event.
   void SkipUntimed() { ++untimed_; }
-  // Or no value.
+  // Counts the row as one without a value.
   void SkipValueless() { ++valueless_; }
-  // How long from `start_ns` to the time in that column; kNoValue where that is not known.
+  // The time from `start_ns` to the time in that column; kNoValue: not known.
   int64_t Duration(int64_t start_ns, int column) const;
 
-  // The text of an id's column: StringIds' or a label. Empty where it has none.
+  // The text that a column's number refers to: one of StringIds, or a label. Nothing: there is none.
   std::optional<std::string> Resolved(int column);
-  // The same as the number of a string of the batch; 0 where it has none.
+  // The same as the number of a string of the batch; 0: there is none.
   uint32_t ResolvedNumber(int column);
 
-  // Of this row: all columns that were not taken and are not NULL. The caller may add to them, until the next row.
-  // `correlation` is the event's; an argument correlationId of the same value needs no column of its own.
+  // The arguments of this row: all columns that were not taken and are not NULL. The caller may add to them, until the
+  // next row. `correlation` is the event's; an argument correlationId of the same value needs no column of its own.
   std::vector<EventArg>& Args(int64_t correlation = kNoValue);
   // Adds a column that was taken.
   void AddArg(int column);

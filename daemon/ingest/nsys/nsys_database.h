@@ -2,7 +2,7 @@
 // column refers to. The file is hostile until proven otherwise, so views, triggers, virtual tables, generated columns
 // and functions in it are never run, and SQLite has bounds on all that it is asked for.
 //
-// What the tables mean is nsys_reader.h's. One thread.
+// nsys_reader.h knows the meaning of the tables. One thread.
 #pragma once
 
 #include <sqlite3.h>
@@ -20,8 +20,8 @@
 
 namespace kprof {
 
-// What the columns of a table of an Nsight Systems export refer to. Exports say it themselves, in comments of their
-// CREATE TABLE statements ("REFERENCES StringIds(id)"); for those that lost them we know it of columns by their names.
+// The tables that the columns of a table refer to. Exports say it in comments of their CREATE TABLE statements
+// ("REFERENCES StringIds(id)"). For exports that lost the comments, the names of columns tell.
 //
 // Pure; any thread.
 class ColumnTargets {
@@ -29,7 +29,7 @@ class ColumnTargets {
   // `sql` is the text of the table's CREATE TABLE.
   ColumnTargets(std::string_view table, std::string_view sql);
 
-  // StringIds, a table of names ENUM_... or one of call chains, by their ids; else empty.
+  // The table whose ids are in the column: StringIds, a table of names ENUM_... or one of call chains; else empty.
   std::string Of(std::string_view column) const;
 
  private:
@@ -43,8 +43,7 @@ inline constexpr std::string_view kCallchainEnding = "_CALLCHAINS";
 
 struct NsysColumn {
   std::string name;
-  // The table whose `id` its values are (StringIds, ENUM_..., ..._CALLCHAINS): what the file's own CREATE TABLE says of
-  // it, else what we know of columns of that name. Empty: they are what they are.
+  // The table whose ids are in the column (ColumnTargets). Empty: its values are plain ones.
   std::string refers_to;
 };
 
@@ -52,9 +51,9 @@ struct NsysTable {
   std::string name;
   std::vector<NsysColumn> columns;
   std::string first_key;  // the first column of its primary key, where it has one
-  int64_t last_row = 0;   // the highest row id; about as many rows there are
+  int64_t last_row = 0;   // the highest row id: about the number of rows
 
-  // Its number, or -1.
+  // The number of a column, or -1.
   int Find(std::string_view column) const;
   bool Has(std::string_view column) const { return Find(column) >= 0; }
 };
@@ -86,26 +85,26 @@ class NsysQuery {
 
 class NsysDatabase {
  public:
-  // `source` is borrowed. Fails with kBadInput where it is no SQLite database, or its tables cannot be listed.
+  // `source` is borrowed. Fails with kBadInput when it is no SQLite database, or its tables cannot be listed.
   static Result<std::unique_ptr<NsysDatabase>> Open(const SourceFile& source);
 
   // In the file's order.
   const std::vector<NsysTable>& tables() const { return tables_; }
-  // Null where there is none.
+  // Null: there is none.
   const NsysTable* Find(std::string_view name) const;
   NsysQuery Query(const std::string& sql) { return NsysQuery(db_.get(), sql); }
-  // All columns of all its rows, in their order in `columns`.
+  // All rows of a table, with all its columns in the order of NsysTable::columns.
   NsysQuery Scan(const NsysTable& table);
 
-  // No table can have more rows than this: the file is too small for them. One that yields more goes in circles.
+  // No table of this file can have more rows: the file is too small for them. A table that yields more goes in circles.
   int64_t most_rows() const { return most_rows_; }
-  // What SQLite said of a result that is neither a row nor the end.
+  // SQLite's words for a result that is neither a row nor the end.
   std::string WhyOf(int result) const;
-  // Tables and columns that are more than may be, a sentence for each: they are not read.
+  // Sentences about tables and columns that are not read: there are too many, or their names are odd.
   const std::vector<std::string>& left_out() const { return left_out_; }
-  // So many bytes at its end are missing.
+  // The number of bytes that are missing at the end of the file.
   int64_t cut_off_bytes() const { return vfs_.claimed_bytes() - source_.size_bytes(); }
-  // Of the file itself: ok as long as it could be read.
+  // The state of the file itself: OK as long as it could be read.
   const Status& file_status() const { return vfs_.status(); }
 
  private:

@@ -1,6 +1,6 @@
-// What an Nsight Systems export says of the capture as a whole: when it began, on which GPUs, with which versions and
-// settings. Exports also hold the environment, command line, output, user and host of whoever made them: of those
-// tables only what is on a list here is read.
+// Facts of a whole capture from an Nsight Systems export: when it began, on which GPUs, with which versions and
+// settings. Exports also hold the environment, command line, output, user and host of the people who made them: from
+// such tables only the names and columns on a list here are read.
 #pragma once
 
 #include "daemon/ingest/nsys/nsys_cursor.h"
@@ -9,7 +9,7 @@ namespace kprof {
 
 Status SetNsysFacts(NsysSource& source);
 
-// Tables that are read here or by the readers of events, beside those whose rows are events; or never.
+// True for tables whose rows are no events: they are read here or beside tables of events, or never.
 bool IsNsysSideTable(std::string_view name);
 
 }  // namespace kprof

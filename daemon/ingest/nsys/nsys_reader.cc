@@ -20,10 +20,6 @@
 namespace kprof {
 namespace {
 
-// Tables of an Nsight Systems export that nobody here knows, but that have the times of events: all of a row is kept,
-// under the table's name, on a track that its columns tell (a stream, a thread, a process). And what the tool says of
-// its own work.
-
 std::string_view FirstOf(const NsysTable& table, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     if (table.Has(name)) return name;
@@ -49,6 +45,7 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
+// The tool's messages about its own work.
 Status ReadNsysDiagnostics(NsysSource& source, const NsysTable& table) {
   NsysCursor row(source, table);
   const int timestamp = row.Take("timestamp");
@@ -72,7 +69,8 @@ bool HasNsysTimes(const NsysTable& table) {
   return !StartOf(table).empty();
 }
 
-// REQUIRES: HasNsysTimes(table).
+// Reads a table that nobody here knows, but that has the times of events. All of a row is kept, under the table's name,
+// on a track that its columns tell (a stream, a thread, a process). REQUIRES: HasNsysTimes(table).
 Status ReadNsysOtherEvents(NsysSource& source, const NsysTable& table) {
   NsysCursor row(source, table);
   const int start = row.Take(StartOf(table));

@@ -1,6 +1,6 @@
-// The texts that tables of an Nsight Systems export have numbers of: StringIds, which holds each text once (also such
-// that nobody may see, so only those are read that an event refers to), and the ENUM_ tables, which name the values of
-// a column.
+// The texts that tables of an Nsight Systems export refer to by number: StringIds, which holds each text once, and the
+// ENUM_ tables, which name the values of a column. StringIds also holds private texts, so only those are read that an
+// event refers to.
 //
 // One thread.
 #pragma once
@@ -20,8 +20,8 @@
 
 namespace kprof {
 
-// Finds rows of a table of an Nsight Systems export by their `id`: through its primary key where it has one; tables of
-// exports that were cut by others have none, and get an index of row ids here, once somebody asks.
+// Finds rows of a table of an Nsight Systems export by their `id`, through its primary key. Tables that other tools
+// have rewritten may have none: they get an index of row ids here, at the first use.
 //
 // One thread. At most 64 MiB.
 class NsysIdLookup {
@@ -29,7 +29,7 @@ class NsysIdLookup {
   // `database` is borrowed, and must outlive this. A table that is not there has no rows.
   NsysIdLookup(NsysDatabase& database, std::string table, std::vector<std::string> columns);
 
-  // Calls `take` with each row of that id, until it says false. False where reading failed.
+  // Calls `take` with each row of that id, until it returns false. False: reading failed.
   bool Find(int64_t id, const std::function<bool(const NsysQuery&)>& take);
   bool Has(const std::string& column) const;
 
@@ -50,11 +50,11 @@ class NsysStrings {
   // Both are borrowed.
   NsysStrings(NsysDatabase& database, BatchBuilder& batch);
 
-  // Of StringIds; nothing where it has no such id.
+  // A text of StringIds; nothing: it has no such id.
   std::optional<std::string> Text(int64_t id);
   // The same, as the number of a string of the batch.
   std::optional<uint32_t> Number(int64_t id);
-  // How many could not be read as the file is damaged.
+  // The number of texts that could not be read because the file is damaged.
   int64_t failed() const { return failed_; }
 
  private:
@@ -70,7 +70,7 @@ class NsysEnums {
 
   explicit NsysEnums(NsysDatabase& database) : database_(database) {}
 
-  // Of a table of labels; empty where there is none of that name. Valid as long as this lives.
+  // The labels of a table; empty: there is none of that name. Valid as long as this lives.
   const Labels& Of(const std::string& table);
 
  private:

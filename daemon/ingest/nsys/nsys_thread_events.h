@@ -1,27 +1,27 @@
-// What the operating system did for threads, of an Nsight Systems export: calls of its libraries and files' accesses as
-// slices on tracks beside the threads, whose own slices they may cross; samples and switches of threads as instants on
-// the threads.
+// The events of threads in an Nsight Systems export: calls of CUDA and of the operating system, accesses to files, the
+// overhead of profiling, samples and switches.
 #pragma once
 
 #include "daemon/ingest/nsys/nsys_cursor.h"
 
 namespace kprof {
 
-// What threads called and what profiling cost them, of an Nsight Systems export: calls of the CUDA runtime and driver
-// as slices on their threads' tracks; overhead as slices on tracks beside them.
+// Calls of the CUDA runtime and driver become slices on their threads' tracks.
 Status ReadNsysApiCalls(NsysSource& source, const NsysTable& table);
-// Of PROFILER_OVERHEAD and CUPTI_ACTIVITY_KIND_OVERHEAD.
+// PROFILER_OVERHEAD and CUPTI_ACTIVITY_KIND_OVERHEAD become slices on tracks beside the threads.
 Status ReadNsysOverhead(NsysSource& source, const NsysTable& table);
 
-// Without the version at its end: cudaLaunchKernel_v7000 is cudaLaunchKernel.
+// A name without the version at its end: cudaLaunchKernel_v7000 is cudaLaunchKernel.
 std::string_view WithoutApiVersion(std::string_view name);
 
+// Calls of the operating system's libraries and accesses to files become slices on tracks beside the threads: they may
+// cross the threads' own slices.
 Status ReadNsysOsCalls(NsysSource& source, const NsysTable& table);
 Status ReadNsysFileAccesses(NsysSource& source, const NsysTable& table);
-// COMPOSITE_EVENTS, with the call chain of each.
+// COMPOSITE_EVENTS become instants on the threads, with the call chain of each.
 Status ReadNsysSamples(NsysSource& source, const NsysTable& table);
-// A row says that a thread came onto a processor or left it, and stays that: an instant. To make of two rows the time
-// that it ran would take all of them in order, and ends that no row tells where the capture cut them.
+// A row says that a thread came onto a processor or left it, and becomes an instant. A slice for the time on a
+// processor would need two rows, all rows in order, and an end that no row tells where the capture was cut.
 Status ReadNsysSwitches(NsysSource& source, const NsysTable& table);
 
 }  // namespace kprof

@@ -1,6 +1,4 @@
-// The tracks that events of an Nsight Systems export lie on; each is made when its first event comes.
-//
-// One thread. Past kMostTracks, which no real export has, all that is new lies on one.
+// The processes and threads of an Nsight Systems export, and the tracks that its events lie on.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +16,7 @@
 
 namespace kprof {
 
-// The processes and threads of an Nsight Systems export, by their global numbers (hardware << 56 | vm << 48 | pid << 24
-// | tid), and what they are called. An export lists every process of its host; only of those that were profiled does a
-// name get out of here.
-//
-// One thread.
+// A global number is hardware << 56 | vm << 48 | pid << 24 | tid.
 constexpr int64_t PidOf(int64_t global) {
   return global >> 24 & 0xffffff;
 }
@@ -30,31 +24,35 @@ constexpr int64_t TidOf(int64_t global) {
   return global & 0xffffff;
 }
 
+// The processes and threads of an export, by their global numbers, and their names. An export lists every process of
+// its host; only names of profiled processes get out of here.
+//
+// One thread.
 class NsysProcesses {
  public:
   // Reads PROCESSES, ThreadNames and the names that NVTX gave to threads. All are borrowed.
   NsysProcesses(NsysDatabase& database, NsysStrings& strings);
 
-  // From now on its names may be told: there are events that only a profiled process makes.
+  // Call for a process with events that only a profiled process makes. From now on its names may be told.
   void MarkProfiled(int64_t global) {
     if (ProcessOf(global) == last_profiled_) return;
     last_profiled_ = ProcessOf(global);
     profiled_.insert(last_profiled_);
   }
 
-  // Nothing where the process was not profiled, or has none.
+  // Nothing: the process was not profiled, or has no name.
   std::optional<std::string> ProcessName(int64_t global) const;
   std::optional<std::string> ThreadName(int64_t global_tid);
 
-  // A text for its pid that no other process of the file has: the number, for those of a second virtual machine with
-  // that one's before it.
+  // A text for the pid that no other process of the file has: the number; for processes of another virtual machine than
+  // most, with the machine's number before it.
   std::string PidText(int64_t global) const;
 
-  // A number for what belongs together in one process, which is unique in the file: in each process of it, and in any
-  // order, the same ones come again. Nothing where it is none that CUDA gives.
+  // A correlation that is unique in the file: processes use the same ids. Nothing: `correlation_id` is none that CUDA
+  // gives.
   std::optional<int64_t> Correlation(int64_t global, int64_t correlation_id);
 
-  // The pid's process, where only that is known.
+  // The global number of a process of which only the pid is known.
   int64_t GlobalOfPid(int64_t pid) const;
 
  private:
@@ -76,21 +74,25 @@ class NsysProcesses {
   std::unordered_map<int64_t, int64_t> numbers_;  // of processes, from 0
 };
 
+// The tracks of an export. Each is made when its first event comes. Past kMostTracks, which no real export has, all new
+// events lie on one track.
+//
+// One thread.
 class NsysTracks {
  public:
   static constexpr size_t kMostTracks = 1 << 16;
-  static constexpr int64_t kNone = -1;  // of a number that an event does not have
+  static constexpr int64_t kNone = -1;  // a number that an event does not have
 
   // All are borrowed.
   NsysTracks(NsysDatabase& database, BatchBuilder& batch, NsysProcesses& processes);
 
-  // A thread's own.
+  // The track of a thread.
   uint32_t Thread(int64_t global_tid);
-  // Of what is said of a thread apart from its own slices, which it may cross: "OS runtime".
+  // A track for events of a thread that may cross the slices on its own track: "OS runtime".
   uint32_t BesideThread(int64_t global_tid, std::string_view what);
-  // Of what happens in a process, on no thread; or, where `global_pid` is kNone, in none.
+  // A track for events of a process that are on no thread; `global_pid` kNone: of no process.
   uint32_t OfProcess(int64_t global_pid, std::string_view kind, std::string_view what);
-  // Work of a GPU. Contexts may use the same numbers for their streams.
+  // The track of a GPU's stream. Contexts may use the same numbers for their streams.
   uint32_t Stream(int64_t global_pid, int64_t device, int64_t context, int64_t stream);
   // `series` tells counters of one name apart.
   uint32_t Counter(std::string_view name, std::string_view series, std::optional<int64_t> device);

@@ -1,5 +1,5 @@
-// The file that is imported: read with pread alone, never mapped, so that whoever shortens it under us gets an error,
-// and not us a signal. It may still be on its way: then who reads waits for what has not come yet.
+// The file that is imported. It is read with pread alone, never mapped: if its owner shortens it meanwhile, reading
+// fails and no signal ends us. The file may still be on its way: then readers wait for bytes that have not come yet.
 //
 // Any thread.
 #pragma once
@@ -15,25 +15,26 @@
 
 namespace kprof {
 
-// How far a source has come that is read while it still comes: told by who takes it in, waited for by those who read.
+// How far a source has come that is read while it still comes. Its receiver tells; its readers wait.
 //
 // Any thread.
 class SourceGrowth {
  public:
   struct State {
-    int64_t bytes = 0;      // that are in its file and can be read
+    int64_t bytes = 0;      // in its file, ready to be read
     bool is_whole = false;  // no more will come
     bool operator==(const State&) const = default;
   };
-  // Never fewer bytes than before, and nothing more of one that is whole.
+  // REQUIRES: no fewer bytes than before, and no change once it is whole.
   void Tell(const State& state);
-  // No more will come, and it is not whole: who waits fails.
+  // No more will come, and it is not whole: waiting fails.
   void BreakOff();
 
   State state() const;
-  // Waits until so many bytes have come, or it is whole; how far it is then. kCancelled once it broke off.
+  // Waits until so many bytes have come, or it is whole. Returns how far it is then. Fails with kCancelled once it
+  // broke off.
   Result<State> WaitFor(int64_t bytes) const;
-  // Its size.
+  // Returns the size. Fails as WaitFor does.
   Result<int64_t> WaitUntilWhole() const;
 
  private:
@@ -45,22 +46,22 @@ class SourceGrowth {
 
 class SourceFile {
  public:
-  // `fd` is borrowed. Fails with kBadInput where it is no regular file.
+  // `fd` is borrowed. Fails with kBadInput when it is no regular file.
   static Result<SourceFile> Open(int fd, std::string name);
 
-  // That still comes: `growth` says how far it is; borrowed as well.
+  // For a file that still comes: `growth` says how far it is; borrowed as well.
   static Result<SourceFile> OpenGrowing(int fd, std::string name, const SourceGrowth& growth);
 
   const std::string& name() const { return name_; }
-  // As it was at first; of one that comes, once all of it is there, and before that more than any has.
+  // The size at Open. A file that still comes: a size larger than any file's until it is whole, then its own.
   int64_t size_bytes() const;
   Status WaitUntilWhole() const;
-  // Whether what is before this place has come, or nothing more will.
+  // True if all bytes before this place have come, or no more will.
   bool HasComeTo(int64_t offset_bytes) const;
-  // Fills `out` from there on; fewer bytes at its end, none behind it. Waits for those that are still to come;
-  // kCancelled where they never do.
+  // Fills `out` from `offset_bytes` on; fewer bytes at the end of the file, none behind it. Waits for bytes that are
+  // still to come; fails with kCancelled when they never do.
   Result<size_t> ReadAt(int64_t offset_bytes, std::span<char> out) const;
-  // Why nothing is read behind `end_bytes`, which is less than it had at first.
+  // The failure for a file that now ends at `end_bytes`, and was larger at first.
   Status WhyShorter(int64_t end_bytes) const;
 
  private:

@@ -1,7 +1,7 @@
-// The formats of sources that can be read, a row of one table each: what it is called, how its first bytes look, and
-// its reader. A format more is a reader more and a row.
+// The formats of sources that can be read: a row of one table each, with its name, the look of its first bytes, and its
+// reader. A new format is a new reader and a row. Also the limits of a source, and its kind by its first bytes.
 //
-// Any thread; readers block.
+// Pure; any thread; readers block.
 #pragma once
 
 #include <cstddef>
@@ -21,42 +21,40 @@
 
 namespace kprof {
 
-// How much of what differs a source may have, by the memory that its reader may have: where that is too little for what
-// is promised (docs/import.md), a source that has more is refused for what it has too much of, and not for all at once.
-//
-// Pure; any thread.
-constexpr int64_t kMemoryForAllLimits = int64_t{1} << 30;  // what each of them needs, no more than one of them reached
+// Enough memory for the whole limits of docs/import.md, as long as a source reaches no more than one of them.
+constexpr int64_t kMemoryForAllLimits = int64_t{1} << 30;
 
+// The most different texts, tracks and so on that a source may have. A reader with less memory gets smaller limits: so
+// a source is refused for the one thing that it has too much of, with a message that names it.
 struct ReadingLimits {
   int64_t text_bytes = int64_t{192} << 20;  // of all different texts together
   size_t tracks = 1 << 20;
   size_t shapes = kMostShapes;              // kinds of argument lists
-  int64_t event_bytes = int64_t{64} << 20;  // of one event; a larger one is skipped
+  int64_t event_bytes = int64_t{64} << 20;  // of one event; a larger event is skipped
   bool operator==(const ReadingLimits&) const = default;
 };
 
+// The limits for a reader with that much memory.
 ReadingLimits ReadingLimitsFor(int64_t memory_bytes);
 
-// What a source is, as far as its first bytes tell: of texts, packed or not, and of databases only their reader knows
-// whether they are traces (source_formats.h).
-//
-// Pure; any thread.
+// The kind of a source, as far as its first bytes tell. Only a reader knows whether a text, packed or not, or a
+// database is a trace.
 enum class SourceKind { kUnknown, kText, kPackedText, kDatabase };
 
-constexpr size_t kSniffBytes = 4096;  // that are looked at, where there are so many
+constexpr size_t kSniffBytes = 4096;  // the first bytes that are looked at
 
 SourceKind KindOf(std::span<const char> first);
 
 constexpr const char* kEmptyRemedy = "see that whoever writes it has done so";
 
-// Why one of no known kind, or with nothing in it, is not read; kNotFound, as it is no trace at all. `first`: of what
-// is packed in it, if it is packed.
+// The failure for a source of no known kind, or an empty one: kNotFound, as it is no trace at all. `first`: its first
+// bytes, unpacked if it is packed.
 Status NoKnownFormat(std::span<const char> first);
 
 // A source on its way to its reader.
 struct OpenSource {
   const SourceFile& file;
-  TextSource& text;  // of what is packed, unpacked
+  TextSource& text;  // unpacked, if the file is packed
   WorkerPool& pool;
   size_t threads = 2;  // of the pool
   ReadingLimits limits = {};
@@ -64,13 +62,13 @@ struct OpenSource {
 
 struct SourceFormat {
   std::string_view name;   // as --format and the facts of a part have it
-  std::string_view alias;  // what else it may be asked for by
+  std::string_view alias;  // another name for --format
   // A text may be packed, and can be read while it comes; a database is neither.
   bool is_text = true;
-  // For people, of a file that looks like this.
+  // Words for people about a file that looks like this.
   std::string_view what;  // "a Chrome trace"
   std::string_view looks;
-  // Of one that looks like nothing and was said to be this; of texts NoKnownFormat (source_formats.h) tells.
+  // Words about a file that was said to be this and looks like no format. Empty for texts: NoKnownFormat has them.
   std::string_view is_none;
   std::string_view remedy;
 
@@ -78,18 +76,18 @@ struct SourceFormat {
   Status (*read)(const OpenSource& source, BatchSink& sink);
 };
 
-// By its name or its alias; null: there is none.
+// Finds a format by its name or its alias; null: there is none.
 const SourceFormat* FindSourceFormat(std::string_view name);
 
-// By what it begins with, unpacked; null: none that is known.
+// Finds a format by the first bytes of a source, unpacked; null: none that is known.
 const SourceFormat* SniffSourceFormat(std::span<const char> first);
 
 constexpr std::string_view kAnyFormat = "auto";
 
-// What may be asked for: kAnyFormat, then the aliases and names.
+// The values of --format: kAnyFormat, then the aliases and names.
 std::vector<std::string_view> SourceFormatNames();
 
-// ReadSourceResult::format of a source that is asked to be read as `asked`; nothing where its bytes decide.
+// The ReadSourceResult::format of a source that is to be read as `asked`; nothing: its bytes decide.
 std::optional<std::string> FormatReadAs(std::string_view asked);
 
 }  // namespace kprof

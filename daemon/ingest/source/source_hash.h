@@ -1,8 +1,8 @@
-// What tells whether two sources have the same bytes: XXH3 (128 bits) of the XXH3s of their blocks of 4 MiB, so that
-// blocks are hashed side by side, in any order. As 32 hex digits, with the size in front: "63512345-0123...".
+// A hash that tells whether two sources have the same bytes: XXH3 (128 bits) of the XXH3s of their blocks of 4 MiB, so
+// blocks are hashed side by side, in any order. Written as the size and 32 hex digits: "63512345-0123...".
 //
-// Not made to withstand somebody who seeks two files of one hash: it only ever says that an owner's own file was
-// imported before.
+// Not safe against an attacker who makes two files with one hash. It need not be: it only tells owners that they have
+// imported their own file before.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ constexpr size_t kHashBlockBytes = 4 << 20;
 
 class SourceHash {
  public:
-  // How many blocks so many bytes are.
+  // The number of blocks of a source with that size.
   static size_t BlocksOf(int64_t size_bytes);
 
-  // The whole of block i; a second time it counts for nothing. Any thread.
+  // Adds the whole of block i; a second time it counts for nothing. Any thread.
   void AddBlock(size_t i, std::span<const char> bytes);
-  // Whether it was added.
+  // True if block i was added, or is being hashed.
   bool Has(size_t i) const;
-  // Of a source of that size. REQUIRES: all its blocks were added, and nobody adds one any more.
+  // The hash of a source with that size. REQUIRES: all its blocks were added, and nobody adds one any more.
   std::string Finish(int64_t size_bytes) const;
 
  private:
@@ -41,7 +41,7 @@ class SourceHash {
   std::vector<bool> added_ KPROF_GUARDED_BY(mu_);  // or being hashed
 };
 
-// Of the whole file, which is there; empty where it becomes shorter meanwhile. Blocks.
+// The hash of a whole file, which does not come any more; empty: it became shorter meanwhile. Blocks.
 Result<std::string> HashSource(const SourceFile& source, const std::stop_token& stop);
 Result<std::string> HashSource(int fd, const std::stop_token& stop);
 

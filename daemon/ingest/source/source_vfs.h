@@ -1,11 +1,11 @@
-// Lets SQLite read a database of somebody else's through the descriptor that we have of it, and through nothing else:
-// no path, no lock, no journal, no file beside it, no temporary file; whatever would change something fails. What is
-// in the file stays as hostile as it was; that is the connection's business (nsys_database.h).
+// Lets SQLite read a stranger's database through our descriptor of it and through nothing else: no path, no lock, no
+// journal, no file beside it, no temporary file. Calls that would change something fail. The content of the file stays
+// hostile; the connection guards against it (nsys_database.h).
 //
-// A file that was cut off has the size that its header says, with zeros where its end is missing: so SQLite reads the
-// tables that are before that, and finds damage where it comes to it.
+// A file that was cut off gets the size that its header says, with zeros in place of the missing end. So SQLite reads
+// the tables before the cut, and finds damage behind it.
 //
-// Any thread, as SourceFile. Must outlive the connections.
+// One thread at a time. Must outlive the connections.
 #pragma once
 
 #include <sqlite3.h>
@@ -27,12 +27,12 @@ class SourceVfs {
 
   // For sqlite3_open_v2, with kSourceUri, SQLITE_OPEN_READONLY and SQLITE_OPEN_URI.
   const char* name() const { return name_.c_str(); }
-  // The file's size as its header says, where that is more than there is of it; else what there is.
+  // The size that the file's header says, or the real size if that is larger.
   int64_t claimed_bytes() const { return claimed_bytes_; }
-  // The first failure of the file itself, which SQLite reports only as one of reading.
+  // The first failure of the file itself; SQLite only reports that reading failed.
   const Status& status() const { return status_; }
 
-  // The rest is for SQLite's callbacks.
+  // For SQLite's callbacks.
   int Read(void* out, int size, int64_t offset_bytes) noexcept;
 
  private:
@@ -43,7 +43,7 @@ class SourceVfs {
   sqlite3_vfs vfs_{};
 };
 
-// Without it SQLite would look for a journal, and lock.
+// Without immutable=1 SQLite would look for a journal, and lock.
 inline constexpr const char* kSourceUri = "file:source?immutable=1";
 
 }  // namespace kprof

@@ -1,6 +1,4 @@
-// The text of a source: what a file holds, or what it holds unpacked. Pieces of it are read side by side.
-//
-// Any thread, but for the last two.
+// The text of a source: a file as it is (OpenPlainText), or unpacked from gzip or zstd (OpenPackedText).
 #pragma once
 
 #include <cstddef>
@@ -17,29 +15,32 @@
 
 namespace kprof {
 
+// The text of a source. Pieces of it are read side by side.
+//
+// Any thread, except for WhyCut and FinishHash.
 class TextSource {
  public:
   virtual ~TextSource() = default;
-  // Fills `out` from there on; waits until it is unpacked. Fewer bytes only at the end of the text. REQUIRES: nothing
-  // before `offset_bytes` was released beyond it.
+  // Fills `out` from `offset_bytes` on; waits until that is unpacked. Fewer bytes only at the end of the text.
+  // REQUIRES: Release was never called with a later place.
   virtual Result<size_t> ReadAt(int64_t offset_bytes, std::span<char> out) = 0;
-  // Whether what is before this place is there, or will be without more of a source that still comes.
+  // True if all text before this place is there, or will be without more of a source that still comes.
   virtual bool HasComeTo(int64_t offset_bytes) = 0;
-  // Text before this place is not asked for any more.
+  // Text before this place is not read any more.
   virtual void Release(int64_t offset_bytes) = 0;
-  // How much of the file was read for the text up to there, about.
+  // About how much of the file was read for the text up to there.
   virtual int64_t SourceBytesAt(int64_t offset_bytes) = 0;
 
-  // When all readers are done. Why the text ends before its source does: a damaged or a cut file, or one that becomes
-  // shorter while it is read. Nothing where it does not.
+  // Call when all readers are done. Tells why the text ends before its source does: the file is damaged or cut off, or
+  // became shorter while it was read. Nothing: it does not.
   virtual std::optional<Status> WhyCut() = 0;
-  // Of the whole source (source_hash.h), what was never read included. Empty where it became shorter meanwhile: WhyCut
-  // says so then.
+  // Call when all readers are done. Returns the hash of the whole source (source_hash.h), with the parts that were
+  // never read. Empty: the source became shorter meanwhile, and WhyCut says so now.
   virtual Result<std::string> FinishHash(const std::stop_token& stop) = 0;
 };
 
-// Unpacks a compressed source step by step. gzip_unpacker.cc, zstd_unpacker.cc; several packed texts one behind the
-// other are one text, as their tools have it.
+// Unpacks a compressed source step by step (gzip_unpacker.cc, zstd_unpacker.cc). Several packed texts one behind the
+// other are one text, as for their tools.
 //
 // One thread.
 class Unpacker {
@@ -50,17 +51,17 @@ class Unpacker {
     size_t taken = 0;  // of `in`
     size_t made = 0;   // of `out`
   };
-  // Takes from `in`, makes some of `out`. Fails with kBadInput where the bytes are not what its tool makes, once what
-  // could be made of those before was made. Makes nothing and takes nothing only where `in` is empty.
+  // Takes some of `in`, makes some of `out`. Fails with kBadInput for bytes that its tool does not write, after it has
+  // made all it can of those before. Makes nothing and takes nothing only when `in` is empty.
   virtual Result<Step> Unpack(std::span<const char> in, std::span<char> out) = 0;
-  // Nothing is under way: the source may end here.
+  // True: nothing is under way, so the source may end here.
   virtual bool AtEnd() const = 0;
 };
 
-// What to do about one that is broken.
+// The remedy for a broken packed source.
 constexpr const char* kPackAgain = "pack it again, or copy it again from where it is whole";
 
-// Why a source that was unpacked up to there, the end of a packed text, cannot be unpacked further.
+// The failure for a source with other bytes behind the end of a packed text; they begin at `source_bytes`.
 Status NotPackedBehind(std::string_view tool, int64_t source_bytes);
 
 bool LooksLikeGzip(std::span<const char> first);
@@ -69,13 +70,9 @@ std::unique_ptr<Unpacker> MakeGzipUnpacker();
 bool LooksLikeZstd(std::span<const char> first);
 std::unique_ptr<Unpacker> MakeZstdUnpacker();
 
-// The text of a source that is not packed: the file as it is.
-
-// The file must outlive it.
+// The text of a source that is not packed. The file must outlive it.
 std::unique_ptr<TextSource> OpenPlainText(const SourceFile& file);
 
-// The text of a packed source: one thread unpacks it, ahead of those who read it by some blocks. Where none can be
-// started, who reads unpacks up to there first: slower, and the same text.
 struct PackedTextLimits {
   size_t blocks_ahead = 6;                 // of kTextBlockBytes, beyond what was released
   int64_t text_bytes = int64_t{64} << 30;  // of the text; beyond, it is cut
@@ -84,7 +81,8 @@ struct PackedTextLimits {
 };
 constexpr size_t kTextBlockBytes = 4 << 20;
 
-// The file must outlive it.
+// The text of a packed source. One thread unpacks it, some blocks ahead of its readers. If no thread can be started, a
+// reader unpacks up to its own place first: slower, with the same text. The file must outlive it.
 std::unique_ptr<TextSource> OpenPackedText(const SourceFile& file, std::unique_ptr<Unpacker> unpacker,
                                            const PackedTextLimits& limits = {});
 

@@ -1,13 +1,12 @@
-// Takes out of lists, objects and texts what an environment says in them. Which names are of one is
-// private_names.h's.
+// Removes environments of profiled processes from lists, objects and texts. private_names.h knows the names.
 //
-// A member of such a name goes where it holds settings: a text that has one (NAME=value), a list or an object with
-// texts in it. A number stays, and so does a word: "env": "CartPole-v1" is where something is trained. Where it names
-// variables (environ, env_vars) each text goes. So does the value of a pair {"name": "env", "value": ...}, and of any
-// list the members that are settings with names in upper case, where it has several. A text that sets variables
-// (printed_text.h) goes as a whole, wherever it stands: it is empty then.
+// A member with such a name is removed if it holds settings: a text with a setting (NAME=value), a list or an object
+// with texts. A number stays, and so does a word: "env": "CartPole-v1" is where something is trained. Under a name of
+// variables (environ, env_vars) every text is removed. The value of a pair {"name": "env", "value": ...} is treated
+// like a member. A list with several settings whose names are in upper case loses them. A text that sets variables
+// (printed_text.h) becomes empty, wherever it stands.
 //
-// Pure; any thread. Takes JSON, what Python prints (single quotes, tuples), and what is cut off; costs about as much as
+// Pure; any thread. Takes JSON and Python's text (single quotes, tuples), cut off or not. Costs about as much as
 // reading it once.
 #pragma once
 
@@ -19,28 +18,29 @@
 
 namespace kprof {
 
-// Of variables those on the list of private_names.h: an import has them, an export has none.
+// The variables that are kept. kListed: those on the list of private_names.h, for imports. kNone: none, for exports.
 enum class EnvironmentKept : uint8_t { kListed, kNone };
 
-// False: nothing in this list or object is of one. Costs next to nothing; for what comes by the million.
+// A quick check, for lists and objects that come by the million. False: this one has nothing of an environment.
 bool MayNameEnvironment(std::string_view json);
 
-// A list or an object without it, at whatever depth, also in texts in it that hold more. All else stays byte by byte.
+// A list or an object without environments, at any depth, also in texts in it that hold lists or objects. All else
+// stays byte by byte.
 std::string WithoutEnvironment(std::string_view json, EnvironmentKept kept = EnvironmentKept::kListed);
 
-// The same of a text, as it stands between its quotes: a configuration kept as JSON in a string, or what a program
-// printed (env={...}, environ({...})). Nothing where nothing goes, which costs next to nothing to tell of most texts.
+// The same for a text, as it stands between its quotes: a configuration kept as JSON in a string, or the output of a
+// program (env={...}, environ({...})). Nothing: the text stays as it is. Costs next to nothing for most texts.
 std::optional<std::string> QuotedWithoutEnvironment(std::string_view quoted,
                                                     EnvironmentKept kept = EnvironmentKept::kListed);
-// The same of a text without escapes.
+// The same for a text without escapes.
 std::optional<std::string> TextWithoutEnvironment(std::string_view text,
                                                   EnvironmentKept kept = EnvironmentKept::kListed);
 
-// Whether a text has a setting, or a list or an object with texts.
+// True if a text has a setting, or a list or an object with texts.
 bool HoldsSettings(std::string_view text);
 
-// What is kept of the value (JSON, a string with its quotes) that stands under a name of an environment, or (kNone)
-// under that of a variable beside one that tells. Nothing where it goes as a whole.
+// The part of a value (JSON, a string with its quotes) that is kept. `name` is its name: one of an environment, or of a
+// variable beside one that tells (EnvironmentName::kNone). Nothing: the whole value is removed.
 std::optional<std::string> KeptOfEnvironment(std::string_view name, std::string_view value,
                                              EnvironmentKept kept = EnvironmentKept::kListed);
 

@@ -1,11 +1,10 @@
-// Steps over JSON text without making anything of it: where a string, a number, an object ends. What is asked for is
-// found as it is in the text; what it means is json_text.h and json_text.h.
+// Steps over JSON text: finds the end of a string, a number, an object. json_text.h reads their meaning.
 //
-// More lenient than JSON where tools write what is not JSON: control characters may stand in strings, and are part of
-// them; what C and Python print for numbers that are none (nan, -inf, Infinity) is a word. A step that does not find
-// its end says null, whether the text is cut off or is no JSON.
+// More lenient than JSON, because tools write text that is not quite JSON: control characters may stand in strings; the
+// words of C and Python for numbers that are none (nan, -inf, Infinity) are values. A step that does not find its end
+// returns null, whether the text is cut off or is no JSON.
 //
-// Pure; any thread. Reads up to kScanSlackBytes behind `end`, which must be there, and where zeros stand.
+// Pure; any thread. REQUIRES: kScanSlackBytes of zeros stand behind `end`; they are read.
 #pragma once
 
 #include <climits>
@@ -26,7 +25,7 @@ inline const char* SkipSpace(const char* at) {
   return at;
 }
 
-// `at` stands behind the opening quote; the closing one, or null.
+// `at` stands behind the opening quote. Returns the place of the closing quote, or null.
 inline const char* FindStringEnd(const char* at, const char* end) {
 #if defined(__SSE2__)
   const __m128i quote = _mm_set1_epi8('"');
@@ -57,7 +56,7 @@ inline bool BeginsNumber(char c) {
   return c == '-' || (c >= '0' && c <= '9');
 }
 
-// Behind all that may be part of a number.
+// The place behind all characters that may be part of a number.
 inline const char* FindNumberEnd(const char* at) {
 #if defined(__SSE2__)
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
@@ -75,14 +74,15 @@ inline const char* FindNumberEnd(const char* at) {
   return at;
 }
 
-// `at` stands on the bracket or brace; behind the one that closes it, or null: the text ends before, or there are more
-// than that in each other.
+// `at` stands on a bracket or brace. Returns the place behind the one that closes it; null: the text ends before, or
+// more than `most_nesting` are open at once.
 const char* FindNestEnd(const char* at, const char* end, int most_nesting = kAnyNesting);
 
-// `at` stands on the first letter of true, false, null, or of a number that is none; behind it, or null.
+// `at` stands on the first letter of true, false, null, or of nan and the like. Returns the place behind the word, or
+// null.
 const char* FindWordEnd(const char* at, const char* end);
 
-// `at` stands on the first character of a value of any kind; behind it, or null.
+// `at` stands on the first character of a value of any kind. Returns the place behind the value, or null.
 const char* FindValueEnd(const char* at, const char* end, int most_nesting = kAnyNesting);
 
 }  // namespace kprof

@@ -1,5 +1,5 @@
-// Steps over what programs print of lists and objects: JSON, and what Python prints of them (single quotes, tuples),
-// cut off or not. Each step goes on to the end of the text where what it looks for is missing.
+// Text that programs print. Finds texts that set environment variables, and steps over lists and objects: JSON, and
+// Python's (single quotes, tuples), cut off or not. A step goes to the end of the text when its own end is missing.
 //
 // Pure; any thread.
 #pragma once
@@ -9,19 +9,16 @@
 
 namespace kprof {
 
-// Whether a text tells of an environment in settings (NAME=value): what printenv, export -p or env -0 print, a command
-// line with settings before it, what a shell traces. It does where one of those is a variable that any process has, or
-// a secret (TellsOfEnvironment): "M=16 N=32" tells nothing, "M=16 HOME=/home/who" does.
-//
-// Where a value ends, which quotes are its, and what else in such a text is of somebody, depends on who wrote it: so
-// nothing of one is kept that does.
-//
-// Pure; any thread.
-
-// False: no text like this does, also where it has escapes of JSON. Costs next to nothing; for what comes by the
-// million.
+// A quick check, for texts that come by the million. False: SetsVariables is false for this text, also once its JSON
+// escapes are resolved.
 bool MayHaveSettings(std::string_view text);
 
+// True if a text tells an environment in settings (NAME=value): the output of printenv, export -p or env -0, a command
+// line with settings before it, a shell's trace. One of the settings must be a variable that any process has, or a
+// secret (TellsOfEnvironment): "M=16 N=32" tells nothing, "M=16 HOME=/home/who" does.
+//
+// The end of a value, its quotes, and other private words in such a text depend on the program that wrote it. So
+// nothing of such a text is kept.
 bool SetsVariables(std::string_view text);
 
 constexpr std::string_view kBrackets = "{[(";
@@ -40,15 +37,15 @@ constexpr bool IsCloser(char c) {
 }
 bool HasBracket(std::string_view text);
 bool HasQuote(std::string_view text);
-// Whether a string begins there, also as Python prints one: in single quotes, where a value may stand (not in "it's"),
-// and maybe behind a letter (b'...').
+// True if the quote of a string stands at `at`. Single quotes, as Python prints them, count where a value may stand
+// (not in "it's"), also behind a letter (b'...').
 bool BeginsString(std::string_view json, size_t at);
-// Behind the quote that closes the string that begins at `at`.
+// The place behind the quote that closes the string at `at`.
 size_t StringEnd(std::string_view json, size_t at);
 size_t SkipBlank(std::string_view json, size_t at);
-// Behind the value at `at`, and the space behind that: at a comma, or at what closes the object.
+// The place behind the value at `at` and the space behind that: a comma, or the closing bracket of the object.
 size_t SkipMember(std::string_view json, size_t at);
-// Behind what closes the bracket at `at`.
+// The place behind the bracket that closes the one at `at`.
 size_t SkipNest(std::string_view json, size_t at);
 
 }  // namespace kprof

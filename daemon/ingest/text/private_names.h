@@ -1,6 +1,6 @@
-// By which names what a source says is of an environment: that of who was profiled, which no reader keeps and no export
-// lets out. What of a value goes is environment_text.h's; of each import a few variables are kept (private_names.h),
-// which do not leave either.
+// Names of private data in a source: environments of the profiled processes, and facts about the person who ran them.
+// No reader keeps an environment, and no export lets one out. An import keeps a few variables (kKeptEnvironment), which
+// exports leave out, too. environment_text.h decides which part of a value goes.
 //
 // Pure; any thread.
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace kprof {
 
-// Which environment variables of a profiled process an import keeps: those by these very names, which say how a GPU
-// program was set up, where their values are a number or a word. All others are dropped where they are read, as traces
-// are passed on and environments hold what nobody would pass on. Names that only begin alike say nothing: TF_CONFIG and
-// NCCL_COMM_ID hold addresses, XLA_FLAGS paths.
+// The environment variables of a profiled process that an import keeps, where the value is a number or a word: they say
+// how a GPU program was set up. All others are dropped where they are read: traces are passed on, and environments hold
+// secrets. Only these very names count, none that begins alike: TF_CONFIG and NCCL_COMM_ID hold addresses, XLA_FLAGS
+// holds paths.
 inline constexpr std::string_view kKeptEnvironment[] = {
     "CUDA_DEVICE_MAX_CONNECTIONS",
     "CUDA_DEVICE_ORDER",
@@ -130,50 +130,49 @@ inline bool IsKeptEnvironment(std::string_view name, std::string_view value) {
   return std::find(std::begin(kKeptEnvironment), std::end(kKeptEnvironment), name) != std::end(kKeptEnvironment);
 }
 
-// Names of what tells who ran a program, where, and with what words: users, hosts, folders, command lines. What a
-// source has under such a name is dropped where nothing says that it is kept.
-//
-// Pure; any thread.
-
-// Upper and lower case are the same here, and so are words together and with _, - or spaces between them.
+// True for names of data that tells who ran a program, where, and with which words: users, hosts, folders, command
+// lines. A value under such a name is dropped unless a rule says that it is kept. Case does not matter, nor do _, - and
+// spaces between words.
 bool IsPersonalName(std::string_view name);
 
-// For what comes often: false where no word of a text can be one.
+// A quick check, for texts that come often: false when no word of `text` is one of an environment's (env, environ...).
 bool MayHaveEnvironmentWord(std::string_view text);
 
+// How a name says that its value is of an environment.
 enum class EnvironmentName : uint8_t {
   kNone,
-  kWord,       // one of its words says so (env, rank_env_map, EnvironmentBlock, env_id): what it holds decides
+  kWord,       // by one of its words (env, rank_env_map, EnvironmentBlock, env_id): the value decides
   kVariables,  // it names variables: environ, env_vars, envp; or is one that any environment has, or a secret: HOME
-  kVariable,   // or one of them: env_HOME, metadata.env.AWS_SECRET_ACCESS_KEY
+  kVariable,   // it names one variable: env_HOME, metadata.env.AWS_SECRET_ACCESS_KEY
 };
 
-// Words end at what is no letter, and where a capital or a number begins; upper and lower case are the same, but in
-// env_HOME and ENV_HOME, whose variable is in upper case; ENV (or ENVIRONMENT) in upper case begins the name then.
+// Words end at characters that are neither letter nor digit, and where a capital or a number begins. Case does not
+// matter, with one exception: in env_HOME and ENV_HOME the variable is in upper case, and an ENV (or ENVIRONMENT) in
+// upper case must begin the name.
 EnvironmentName EnvironmentNameOf(std::string_view name);
 
-// Any but kNone: of tables and their columns, nobody asks what they hold.
+// True for all but kNone. For names of tables and columns, whose values are not looked at.
 inline bool HasEnvironmentWord(std::string_view name) {
   return EnvironmentNameOf(name) != EnvironmentName::kNone;
 }
 
-// Of a name that is kVariable: HOME. Empty of others.
+// The variable in a name that is kVariable: HOME. Empty for other names.
 std::string_view VariableOf(std::string_view name);
-// HOME, not home: of those a number is one's value, too.
+// True for HOME, false for home. A value under such a name is a variable's even if it is a number.
 bool IsVariableName(std::string_view name);
 
-// HOME, HF_TOKEN: where a text or an object has one of these, what it says of other variables is of an environment,
-// too.
+// True for HOME, HF_TOKEN: variables that any process has, and secrets. If a text or an object has one of these, the
+// other variables in it are of an environment, too.
 bool TellsOfEnvironment(std::string_view name);
 
-// Of events, whose arguments may be variables.
+// How the name of an event says that its arguments are of an environment.
 enum class EnvironmentEvent : uint8_t {
   kNone,
-  kWord,  // one of its words says so, as env_step: what its arguments are decides
-  kLast,  // the last one: worker_env
-  kWhole  // environment, os.environ, process_env
+  kWord,  // by one of its words, as env_step: the arguments decide
+  kLast,  // by its last word: worker_env
+  kWhole  // as a whole: environment, os.environ, process_env
 };
-// Names of functions and of files are none, whatever they call theirs.
+// Names of functions and of files are kNone, whatever words they have.
 EnvironmentEvent EnvironmentEventOf(std::string_view name);
 
 }  // namespace kprof

@@ -1,6 +1,6 @@
-// What a run needs that is to be started as its caller when the caller may be gone: somebody with the right to do so
-// must have seen the caller ask. The door to that, for tests of the state machine. Io loop only; `done` is called from
-// the loop, never from inside.
+// Grants for runs that are started as their caller when the caller may be gone. A run needs one: somebody with the
+// right to start it must have seen the caller ask. CallerGrants is the door; tests of the state machine put a fake
+// here. Io loop only; `done` is called from the loop, never from inside.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@
 
 namespace kprof {
 
-// A connection as somebody is shown it who must see for himself whose it is: a copy, and what tells it from others.
+// A duplicate of a caller's connection, to be shown to the helper, which verifies the peer itself.
 struct CallerConnection {
-  uint64_t id = 0;  // later ones have greater ones
-  UniqueFd copy;    // not valid: there is none
+  uint64_t id = 0;  // later connections have greater ones
+  UniqueFd copy;    // not valid: there is no connection
 };
 
-// Who asked, as their connection says.
+// The caller who asked, as the connection tells it.
 struct Asker {
   uint32_t uid = 0;
-  uint32_t account = 0;          // the user whom that counts as
+  uint32_t account = 0;          // the user to whose share the run counts
   bool is_remote = false;        // came with a certificate; else by a local connection
-  std::vector<uint32_t> groups;  // of that connection: the supplementary ones, then the first
+  std::vector<uint32_t> groups;  // of the connection: the supplementary ones, then the first
 };
 
 class CallerGrants {
  public:
   virtual ~CallerGrants() = default;
-  // The run may be started as who asked, once, if its request has this digest (launch_request.h). Durable when it is
-  // done. kNotPermitted: not for this caller; kSpawnFailed: there is nobody who could.
+  // Allows one start of the run as the asker, if its request has this digest (launch_request.h). Durable when `done` is
+  // called. Fails with kNotPermitted for this caller, kSpawnFailed when nobody could start it.
   virtual void Register(const std::string& run_id, const Asker& asker, const std::string& digest,
                         std::function<void(Status)> done) = 0;
-  // It will not be started.
+  // The run will not be started: its grant goes.
   virtual void Forget(const std::string& run_id) = 0;
 };
 

@@ -1,9 +1,9 @@
-// The root helper's CallerGrants: shows it a connection of the caller's, one with the groups of that which asked. Of a
-// remote caller there is none to show: for those the helper has a list of its own. Users have their turns
-// (helper_grants.h).
+// The CallerGrants of the root helper. It shows the helper a connection of the caller, one with the same groups as the
+// connection that asked. A remote caller has none to show; the helper has a list of its own for those. Users take turns
+// (GrantQueue).
 //
-// Grants outlive this daemon, and count against their caller's number: what the one before it left is asked for once,
-// and let go of.
+// Grants outlive this daemon and count against their caller's limit. So the grants that the daemon before left are
+// listed once and let go of.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,13 @@
 
 namespace kprof {
 
-// Whose run is registered next (caller_grants.h): users have their turns, each for a few runs at a time, so that one
-// who submits thousands at once waits for themself and for nobody else. What is under way is few enough in all to find
-// its place with whoever registers.
+// The order in which runs are registered. Users take turns, each with a few runs under way at a time, so a user who
+// submits thousands at once delays nobody else. The runs under way are few enough in all for HelperLink to have room.
 //
-// No run waits for its turn longer than 10 s: with the time that its registration has then (HelperLink::
-// kRegisterLimitNs) whoever submits it hears before they give up, 30 s after they asked, what became of it. It is
-// refused then: with what the user's last one failed for, where nobody answered that (kNoDaemon, kTimedOut); else with
-// kQueueFull. How many may come at all is bounded before (queue_room.h).
+// A run waits 10 s at most for its turn. With the time of its registration (HelperLink::kRegisterLimitNs) its submitter
+// gets an answer before giving up, 30 s after asking. A run that waits longer is refused: with the failure of the
+// user's last one where nobody answered that (kNoDaemon, kTimedOut), else with kQueueFull. queue_room.h bounds how many
+// may wait.
 //
 // Io loop only. The loop must outlive it.
 class GrantQueue {
@@ -41,12 +40,12 @@ class GrantQueue {
   static constexpr int64_t kLimitNs = 10 * kNanosPerSecond;
 
   using Done = std::function<void(Status)>;
-  // Registers it, and says how that went: once, later, at some time for sure.
+  // Registers the run and calls `answered`: once, later, in every case.
   using Register = std::function<void(Done answered)>;
 
   explicit GrantQueue(IoLoop& loop) : loop_(loop) {}
 
-  // `account`: the user whom its caller counts as. `do_register` may be called from inside; `done` never is.
+  // `account`: the user to whose share the run counts. `do_register` may be called from inside; `done` never is.
   void Enter(uint32_t account, Register do_register, Done done);
 
  private:
@@ -60,7 +59,7 @@ class GrantQueue {
     std::map<Id, Waiting> waiting;
     size_t under_way = 0;
     bool has_turn = false;          // is among turns_
-    std::optional<Status> silence;  // nobody answered the last one
+    std::optional<Status> silence;  // why nobody answered the last one
   };
 
   void TakeTurn(uint32_t account);
@@ -73,26 +72,26 @@ class GrantQueue {
   IoLoop& loop_;
   Id last_id_ = 0;
   size_t under_way_ = 0;
-  std::map<uint32_t, Account> accounts_;  // with any of these
-  std::list<uint32_t> turns_;             // accounts of which one could be begun, each once; the next one first
+  std::map<uint32_t, Account> accounts_;  // those with a run that waits or is under way
+  std::list<uint32_t> turns_;             // accounts with a run that may begin, each once; the next one first
 };
 
-// Has the root helper end what a run left, as often as it takes: a helper that is gone may be restarting, and what
-// hangs in the kernel dies when it comes out of it.
-
-// Calls `done` once, later, from the loop: ok when nobody is left; after two minutes of trying, with why somebody may
-// be. Waits longer after each try, from 0.5 s to 10 s. Io loop only; loop and link must outlive it.
+// Has the root helper end the processes that a run left, and tries again as often as it takes: a helper that is away
+// may be restarting, and a process that hangs in the kernel dies when it comes out of it. Waits longer after each try,
+// from 0.5 s to 10 s. Calls `done` once, later, from the loop: ok when no process is left; after two minutes of trying,
+// why some may be. Io loop only; loop and link must outlive it.
 void SweepPatiently(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done);
 
-// And lets go of the run's grant when nobody is left. What could not be ended is not forgotten: without its grant no
-// later sweep would reach it. So after `done` was called it goes on, ever more slowly, every ten minutes at last, as
-// long as this daemon lives; the next one asks for what it left (helper_grants.h). There are as many of these as runs
-// that were started and could not be ended, or not while the helper was away.
+// The same, and lets go of the run's grant when no process is left. Until then the grant stays: without it no later
+// sweep would reach the processes. So it goes on after `done` was called, ever more slowly, every ten minutes at last,
+// as long as this daemon lives; the next daemon asks for the grants that are left (ForgetOthers). As many go on as
+// there are runs that were started and could not be ended, or not while the helper was away.
 void SweepAndForget(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done);
 
+// Io loop only. Loop and link must outlive it.
 class HelperGrants final : public CallerGrants {
  public:
-  // The newest connection but for `before` and later ones that this uid has open with exactly these groups.
+  // The newest connection that this uid has open with exactly these groups, among those older than `before`.
   using ConnectionOf =
       std::function<CallerConnection(uint32_t uid, const std::vector<uint32_t>& groups, uint64_t before)>;
 
@@ -103,14 +102,14 @@ class HelperGrants final : public CallerGrants {
                 std::function<void(Status)> done) override;
   void Forget(const std::string& run_id) override;
 
-  // Has the helper forget, and end where they were started, all runs but those that are open and those that were
-  // registered through this object. Patient: a helper that is not there is asked again. Call it once.
+  // Has the helper forget all runs but those that are open and those registered through this object, and end those that
+  // were started. Asks again while the helper is away. Call it once.
   using IsOpen = std::function<bool(const std::string& run_id)>;
   void ForgetOthers(IsOpen is_open);
 
  private:
-  // One of several processes of a user may hang up while the helper looks at its connection: then an older one is
-  // shown, which whoever asks has among them.
+  // A process of the user may hang up while the helper looks at its connection. Then the next older connection is
+  // shown: that of the asker is among them.
   static constexpr int kMostShown = 64;
   using Answered = GrantQueue::Done;
   void RegisterLocal(const std::string& run_id, const Asker& asker, const std::string& digest, Answered answered);
@@ -126,7 +125,7 @@ class HelperGrants final : public CallerGrants {
   const ConnectionOf connection_of_;
   GrantQueue line_;
   IsOpen is_open_;
-  // Registered by this daemon, while the others are not all known.
+  // Runs registered by this daemon; absent once all others are known.
   std::optional<std::set<std::string>> own_{std::in_place};
   IoLoop::Timer ask_again_;
 };

@@ -18,18 +18,16 @@
 
 namespace kprof {
 
-// Has the root helper start a run's supervisor, whatever becomes of the helper meanwhile. A helper that is not there,
-// or does not answer, is waited for: 5 minutes in all. One that went away before it answered is asked again: it starts
-// nothing twice, because it notes on its disk what it starts before it does. Where it says that the run was started
-// already, the supervisor's channel tells what became of that.
+// Has the root helper start a run's supervisor, also when the helper restarts meanwhile. Waits 5 minutes in all for a
+// helper that is away or silent, and asks again after one went away: it notes each start on its disk before it does it,
+// so it starts nothing twice. If it says that the run was started already, the supervisor's channel tells how that
+// went.
 //
-// Holds the supervisor's end of the channel until it is known that there is a supervisor; so it is not told before then
-// that there is none any more.
+// Holds the supervisor's end of the channel until the supervisor is there, so that the channel does not end before.
 //
-// Where the answer was lost that says whether the command shares the helper's cgroup, the helper is asked what it does
-// with all (its state), until it says so or the command is over. If it is over first it is said to share it: a trust
-// that lacks a reason is worse than one with a reason too many, and where runs have units of their own systemd brings
-// the helper back at once.
+// The answer also tells whether the command shares the helper's cgroup. If it is lost, the helper's state is asked
+// until it tells, or the command is over. Then the command is said to share it: one reason too many is better in a
+// trust than one too few. (Where runs have units of their own, systemd brings the helper back at once.)
 //
 // Io loop only. Kept by its question. Loop and link must outlive it.
 class HelperStartup : public std::enable_shared_from_this<HelperStartup> {
@@ -41,7 +39,7 @@ class HelperStartup : public std::enable_shared_from_this<HelperStartup> {
     std::function<void(Status)> held_up;  // as in LaunchEvents
   };
 
-  // `channel`: the end that the supervisor is to have.
+  // `channel`: the supervisor's end.
   HelperStartup(IoLoop& loop, HelperLink& link, std::string marker, UniqueFd channel,
                 std::shared_ptr<RemoteSupervisor> supervisor, Events events);
 
@@ -49,21 +47,21 @@ class HelperStartup : public std::enable_shared_from_this<HelperStartup> {
 
   // The supervisor is there.
   void OnReady();
-  // The command is over, which will be told at once.
+  // The command is over; its end is told right after this.
   void OnEnd();
   // Nobody wants the supervisor any more.
   void Settle();
 
-  // It may be that something was started; else nothing was, nor will be.
+  // False: nothing was started, nor will be.
   bool may_have_started() const { return may_have_started_; }
-  // That the run has failed was told by this, not by its supervisor.
+  // True if the run's failure was told by this, not by its supervisor.
   bool gave_up() const { return gave_up_; }
 
  private:
   void Ask();
   void Hear(const Result<HelperMessage>& answer);
   void GiveUp(const Status& why);
-  // The supervisor is there, as far as anybody knows, and no answer says where.
+  // The supervisor is there, as far as anybody knows, but no answer told where: asks.
   void FindPlace();
   void AskPlace();
   void HearPlace(const Result<HelperMessage>& answer);
@@ -78,7 +76,7 @@ class HelperStartup : public std::enable_shared_from_this<HelperStartup> {
   HelperLink::Tag asked_ = 0;
   bool settled_ = false;
   bool lost_ = false;        // a helper went away over it
-  bool asks_place_ = false;  // what the answer would have said: among the helper's processes, or in a unit
+  bool asks_place_ = false;  // where it runs: among the helper's processes, or in a unit
   bool knows_place_ = false;
   bool may_have_started_ = false;
   bool gave_up_ = false;
@@ -91,12 +89,12 @@ class HelperLauncher final : public Launcher {
  public:
   HelperLauncher(IoLoop& loop, HelperLink& link) : loop_(loop), link_(link) {}
 
-  // A helper that is not there is waited for (helper_launcher.h). One that refuses, or does not come, is told by
-  // `failed`: kNotPermitted, kSpawnFailed.
+  // Waits for a helper that is away, as HelperStartup does. A helper that refuses, or stays away, is told by `failed`:
+  // kNotPermitted, kSpawnFailed.
   Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
                                            const OutputFiles& files, LaunchEvents events) override;
 
-  // Lets go of the run's grant, too, when nobody is left.
+  // Also lets go of the run's grant when no process is left.
   void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
                   std::function<void(Status)> done) override;
 

@@ -1,16 +1,16 @@
 // kprofd's end of helper_protocol.h. Connects when there is something to ask, and again when the helper was restarted;
-// whoever asks waits for that, within the request's time. Each question is answered once.
+// a question waits for that within its time. Each question is answered once.
 //
-// A run is forgotten whatever happens to the helper: its id is kept until the helper has said that its grant is gone,
-// and waits for room instead of taking it from the questions. What is left when this daemon dies the next one asks for
+// A run is forgotten whatever happens to the helper. Its id is kept until the helper has said that its grant is gone,
+// and takes no room from the questions. The ids that are left when this daemon dies are found by the next one
 // (helper_grants.h).
 //
-// Io loop only. Never blocks: a helper that hangs costs its requests their time, 10 s each (a sweep 20 s, a
-// registration 15 s; a Start has 10 minutes, and whoever asks for one waits less), and nothing else. WhereIs, for which
-// somebody waits who has connected, waits for a helper that was there 2 s ago, and for no other. At most 1,000 wait;
-// one more fails at once with kQueueFull, but for Start and Sweep, which are bounded by the runs that have devices. Who
-// asks for what users may ask for without end has them take turns before (helper_grants.h,
-// container_check_queue.h). `loop` must outlive it; what was not answered when it is destroyed never is.
+// Io loop only. Never blocks: a helper that hangs costs each request its time and nothing else: 10 s; a sweep 20 s, a
+// registration 15 s, a Start 10 minutes (its caller waits less). WhereIs, which a new connection waits for, waits only
+// for a helper that was there 2 s ago. At most 1,000 requests wait; one more fails at once with kQueueFull, except
+// Start and Sweep, which the number of runs with devices bounds. Requests that users can cause without end take turns
+// before (helper_grants.h, container_check_queue.h). `loop` must outlive it; a question that is open when it is
+// destroyed is never answered.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -38,9 +38,9 @@ class HelperLink {
 
   using Tag = uint32_t;  // never 0
 
-  // An answer that is no refusal, with the file that comes with it; or why there is none. kNoDaemon: the helper is not
-  // there. kLostDaemon: it went away over a Start, which may have happened. kTimedOut: it does not answer. Else what it
-  // refused for.
+  // The answer, with the file that comes with it, or why there is none. kNoDaemon: the helper is not there.
+  // kLostDaemon: it went away over a Start or a HoldClocks, which may have happened. kTimedOut: it does not answer.
+  // Otherwise the code and reason of its refusal.
   using Answered = std::function<void(Result<HelperMessage>, UniqueFd file)>;
 
   HelperLink(IoLoop& loop, std::string socket_path);
@@ -48,18 +48,19 @@ class HelperLink {
   HelperLink(const HelperLink&) = delete;
   HelperLink& operator=(const HelperLink&) = delete;
 
-  // Called from the loop, after the question's own answer, whenever the helper has not answered one: it is not there,
-  // went away, or is silent. Before the first question.
+  // `silent` is called from the loop, after the question's own answer, whenever the helper has not answered one: it is
+  // not there, went away, or is silent. Set it before the first question.
   void OnSilence(std::function<void()> silent) { silent_ = std::move(silent); }
 
-  // `answered` is called from the loop, never from inside. What goes with the request is closed after it.
+  // `answered` is called from the loop, never from inside. The files that go with the request are closed after it.
   Tag Ask(HelperMessage request, std::vector<UniqueFd> files, Answered answered);
   Tag Ask(HelperMessage request, UniqueFd file, Answered answered);
 
-  // Never asks it, and never answers, if it was not sent yet. Else returns false, and changes nothing.
+  // Takes the question back if it was not sent yet: it is never asked, nor answered. Otherwise returns false and
+  // changes nothing.
   bool Withdraw(Tag tag);
 
-  // The run's grant is not needed any more. Of 100,000 that wait because nobody answers, one more is dropped.
+  // The run's grant is not needed any more. If 100,000 wait because nobody answers, one more is dropped.
   void Forget(const std::string& run_id);
 
  private:
@@ -68,7 +69,7 @@ class HelperLink {
     std::vector<UniqueFd> files;
     Answered answered;
     IoLoop::Timer limit;
-    IoLoop::Timer silence;  // somebody should look whether it is there, long before the limit
+    IoLoop::Timer silence;  // tells silent_ after 10 s, before the limit
     bool sent = false;
     bool repeated = false;  // the connection broke over it
   };
@@ -76,22 +77,21 @@ class HelperLink {
   void SendSoon();
   void Connect();
   void ConnectLater();
-  // Nobody is there for those who do not wait.
+  // No helper is there: fails the requests that do not wait for one.
   void AnswerImpatient();
   bool may_come_back() const;
   Status NobodyIsThere() const;
   void Disconnect();
   void SendAll();
   void SendForgets();
-  // Whether it went; else it is tried again when it may.
+  // True if it was sent; else it is tried again when the socket has room.
   bool Send(uint32_t tag, const HelperMessage& message, const std::vector<int>& files);
   void Receive();
-  // Whether it was in the protocol's form.
+  // True if it was in the protocol's form.
   bool Take(const Packet& packet, UniqueFd file);
-  // The answer to a Forget that is under way; false: it is to something else.
+  // True: it answers a Forget that is under way.
   bool TakeForgotten(const HelperPacket& packet);
   void Answer(uint32_t tag, Result<HelperMessage> answer, UniqueFd file);
-  // There is none.
   void GiveUp(uint32_t tag, const Status& why);
 
   IoLoop& loop_;
@@ -99,7 +99,7 @@ class HelperLink {
   std::function<void()> silent_;
   boost::asio::posix::stream_descriptor socket_;
   bool greeted_ = false;
-  std::optional<int64_t> lost_mono_ns_;  // when it was last lost that had greeted us
+  std::optional<int64_t> lost_mono_ns_;  // when a helper that had greeted us was last lost
   bool said_foreign_ = false;            // in the log, since it last greeted us
   bool waits_to_send_ = false;
   IoLoop::Timer connect_again_;

@@ -1,4 +1,4 @@
-// What kprofd and its root helper say to each other; docs/helper_protocol.md is the same for people. One packet
+// The protocol between kprofd and its root helper; docs/helper_protocol.md is the same for people. One packet
 // (SOCK_SEQPACKET, storage/base/packet_socket.h) is one message: u32 tag, u8 type, fields (message_coder.h). The first
 // packet of each side is Hello. Then kprofd asks and the helper answers each request once, with its tag, in any order.
 //
@@ -7,16 +7,16 @@
 //   Sweep     run id                                             Swept | Refused  ends what the run left
 //   Forget    run id                                             Done             its grant goes
 //   OpenFile  path + 1 file: a client's connection               Opened + 1 file | Refused
-//   WhereIs   1 file: a client's connection                     Place | Refused  whether that client is in a container
+//   WhereIs   1 file: a client's connection                      Place | Refused  whether the client is in a container
 //   RegisterRemote  run id, uid, digest                          Done | Refused   the same for a remote client
 //   GetState                                                     State
 //   HoldClocks  uuid + 2 files: a socket, a page                 Started | Refused  a keeper of a device's clocks
-//   ListHeld                                                     HeldList         of which devices clocks are held
-//   ListGrants  after which run id, or empty                     GrantList        so many of the next as fit
+//   ListHeld                                                     HeldList         the devices whose clocks are held
+//   ListGrants  after which run id, or empty                     GrantList        the next ones, as many as fit
 //
-// The helper trusts no field: a run id is 16 characters of its alphabet, a path is absolute, and whose the client is it
-// reads from the connection itself. Of a remote client there is none: for those uids alone that root has listed it
-// takes kprofd's word. Whoever breaks the form loses the connection.
+// The helper trusts no field. A run id is 16 characters of its alphabet; a path is absolute; the client's identity is
+// read from its connection itself. A remote client has no connection here: the helper takes kprofd's word, for the uids
+// alone that root has listed. A peer that breaks the form loses the connection.
 #pragma once
 
 #include <cstdint>
@@ -83,12 +83,12 @@ struct HelperListGrants {
   bool operator==(const HelperListGrants&) const = default;
 };
 
-// Of a client that is served anyway: what may be done for it.
+// For a client that is served in any case: tells what may be done for it.
 struct HelperWhereIs {
   bool operator==(const HelperWhereIs&) const = default;
 };
 
-// The keeper (daemon/clocks/keeper) speaks keeper_protocol.h at the socket, and notes its calls in the page.
+// The keeper (kprof-clocks) speaks keeper_protocol.h at the socket, and notes its calls in the page.
 struct HelperHoldClocks {
   std::string device_uuid;
   bool operator==(const HelperHoldClocks&) const = default;
@@ -112,7 +112,7 @@ struct HelperStarted {
 };
 struct HelperSwept {
   uint32_t ended = 0;  // processes
-  uint32_t left = 0;   // that are still there
+  uint32_t left = 0;   // processes that are still there
   bool operator==(const HelperSwept&) const = default;
 };
 struct HelperOpened {
@@ -160,16 +160,16 @@ std::string EncodeHelperPacket(const HelperPacket& packet);
 // kBadInput for bytes that are not in the form, a Hello of another magic, and fields that no helper accepts.
 Result<HelperPacket> DecodeHelperPacket(std::string_view bytes);
 
-// How many files come with a message: two, one, or none.
+// The number of files that come with a message: two, one or none.
 size_t FilesOf(const HelperMessage& message);
 
-// Whether the text is a run's whole id: 16 characters of Crockford's lower-case base32. No path step but a plain name.
+// True for a run's whole id: 16 characters of Crockford's lower-case base32. Safe as a file name.
 bool IsWholeRunId(std::string_view text);
 
-// Whether it can be the name of a file, and nothing else: the uuids of NVIDIA's devices are letters, digits and dashes.
+// True for letters, digits and dashes, as in the uuids of NVIDIA's devices: safe as a file name.
 bool IsDeviceUuid(std::string_view text);
 
-// Absolute, without NUL, at most kHelperPathLimitBytes.
+// True for an absolute path without NUL, of at most kHelperPathLimitBytes.
 bool IsOpenablePath(std::string_view path);
 
 }  // namespace kprof

@@ -1,9 +1,10 @@
-// Whether the root helper is there, for people: nobody notices that it is not until a detached capture fails. Asks for
-// its state at the start, every minute, sooner while it does not answer, and at once when somebody else got no answer
-// or wants to know; says in the log when that changes, and in the metrics kprof_helper_up and kprof_helper_grants.
+// Watches whether the root helper is there and tells people: otherwise nobody notices that it is away until a detached
+// capture fails. Asks for its state at the start, every minute, more often while it does not answer, and at once when
+// somebody else got no answer or wants to know. Tells changes in the log, and the state in the metrics kprof_helper_up
+// and kprof_helper_grants.
 //
-// A helper that has not answered within 2 s counts as one that does not answer, until it does. So the link should be
-// one over which nothing goes that takes the helper long.
+// A helper that has not answered within 2 s counts as away until it answers. So its link should carry no request that
+// takes the helper long.
 //
 // Io loop only; never blocks. Loop, link and metrics must outlive it.
 #pragma once
@@ -23,19 +24,18 @@ namespace kprof {
 
 class HelperWatch {
  public:
-  // Its state, or what stood in the way.
+  // The helper's state, or why it is not known.
   using Heard = std::function<void(const Result<HelperState>&)>;
 
   static constexpr int64_t kLimitNs = 2 * kNanosPerSecond;
 
-  // Adds its metrics: before anybody reads them. Any thread.
+  // Adds its metrics, so make it before anybody reads them. Any thread.
   HelperWatch(IoLoop& loop, HelperLink& link, Metrics& metrics);
 
   // Call it once.
   void Begin() { Ask(); }
 
-  // Asks now, unless that was done and is not answered yet. `heard` is called once, from the loop, after kLimitNs at
-  // the latest.
+  // Asks now, unless a question is under way. `heard` is called once, from the loop, after kLimitNs at the latest.
   void Find(Heard heard);
 
   // Somebody else has asked the helper something and got no answer.
@@ -49,7 +49,7 @@ class HelperWatch {
   HelperLink& link_;
   Gauge& up_;
   Gauge& grants_;
-  std::optional<bool> is_up_;  // as it was heard last; nothing before
+  std::optional<bool> is_up_;  // as heard last; absent before
   uint64_t asked_ = 0;         // so many questions
   std::vector<Heard> waiting_;
   IoLoop::Timer limit_;  // pending while the last question is not answered

@@ -1,6 +1,6 @@
-// One kprof-launch process that is our child, from when it has been spawned until it has been reaped. What it says is
-// supervisor_channel.h; when it dies without a word, what it left is swept. One that owes an answer for too long is
-// killed; launcher.h says how long.
+// One kprof-launch process that is our child, from its spawn until it has been reaped, and the processes that it may
+// leave. When it dies without a word, what it left is swept. One that owes an answer for too long is killed; launcher.h
+// says how long. The talk with it is in supervisor_channel.h.
 //
 // Io loop only. Kept by its handlers, one of which waits for its end all the time: it may outlive its launcher.
 #pragma once
@@ -26,8 +26,8 @@
 
 namespace kprof {
 
-// What supervisors that were killed left to this process, which is their subreaper: it is ended, and what cannot be
-// killed yet is watched until it has been reaped. Knows which children are our own, because all others are adopted.
+// The processes that killed supervisors left to this process, which is their subreaper. Ends them, and watches those
+// that cannot be killed yet until they have been reaped. Knows which children are our own; all others are adopted.
 //
 // Io loop only; the work runs in the pool. Shared: its jobs and timers outlive the launcher. The loop and the pool must
 // outlive it; it is destroyed on the loop, never on a worker.
@@ -37,18 +37,18 @@ class AdoptedProcesses : public std::enable_shared_from_this<AdoptedProcesses> {
 
   OwnChildren& own() { return own_; }
 
-  // Ends what carries the marker and what was handed to us since then, then calls `done`, on the loop: ok when nobody
-  // is left, else with why. What is left even so is watched.
+  // Ends the processes that carry the marker and the adopted ones that were started at `since_ticks` or later. Then
+  // calls `done`, on the loop: ok when none is left, else why. Those that are left are watched.
   void Sweep(const std::string& marker, uint64_t since_ticks, std::function<void(const Status&)> done);
 
-  // Processes that could not be killed are ours now; one day they end, and somebody must take note. Looks every 5 s.
+  // Reaps processes that could not be killed once they end. Looks every 5 s.
   void Watch(uint64_t since_ticks);
 
   // Ends the watching; sweeps that have begun go on.
   void Close();
 
  private:
-  // Whether a child of ours is none of those that a supervisor left which was started at `since_ticks`.
+  // True for a child of our own, not one that a supervisor started at `since_ticks` left.
   bool IsOwn(const ProcessRow& row, uint64_t since_ticks) const {
     return row.start_ticks < since_ticks || own_.Has(row.pid);
   }
@@ -65,11 +65,8 @@ class AdoptedProcesses : public std::enable_shared_from_this<AdoptedProcesses> {
   IoLoop::Timer next_look_;
 };
 
-// Spawns one kprof-launch, with a socket to it that has the command's output files in it. Knows neither what is said
-// over the socket (launch_protocol.h) nor what becomes of the process (child_supervisor.h).
-
-// kprof-launch as it was when the daemon started. The file is held open and it is the descriptor that is executed: a
-// build or an upgrade that puts another file into its place changes nothing for a daemon that lives.
+// kprof-launch as it was when the daemon started. The open descriptor is executed: a build or an upgrade that replaces
+// the file changes nothing for a daemon that lives.
 struct SupervisorProgram {
   std::string path;  // for messages, and the process's name
   UniqueFd fd;       // O_PATH
@@ -81,12 +78,12 @@ Result<SupervisorProgram> OpenSupervisorProgram(const std::string& path);
 struct SpawnedSupervisor {
   UniqueFd channel;
   pid_t pid = -1;
-  uint64_t start_ticks = 0;  // it, and all that it starts, started then or later
+  uint64_t start_ticks = 0;  // it and all processes below it started then or later
 };
 
-// Its environment is ours with `marks` ("NAME=value") set in it: they make it findable as its command is. The new child
-// is entered in `own`; whoever reaps it removes it there. Fails with kSpawnFailed. Costs one vfork and
-// exec, about 0.5 ms.
+// Spawns one kprof-launch, with a socket to it that has the command's output files in it. Its environment is ours with
+// `marks` ("NAME=value") set in it, so that it can be found as its command can. The child is entered in `own`; whoever
+// reaps it removes it there. Fails with kSpawnFailed. Costs one vfork and exec, about 0.5 ms.
 Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, const std::vector<std::string>& marks,
                                           const OutputFiles& files, OwnChildren& own);
 
@@ -97,7 +94,7 @@ class ChildSupervisor : public std::enable_shared_from_this<ChildSupervisor> {
   // From Begin on until it has been reaped it is among `not_reaped`.
   ChildSupervisor(IoLoop& loop, std::shared_ptr<AdoptedProcesses> adopted, std::shared_ptr<NotReaped> not_reaped);
 
-  // When this fails, ending and reaping the process is the caller's.
+  // If it fails, the caller ends and reaps the process.
   Status Begin(SpawnedSupervisor spawned, LaunchSubject subject, const std::string& marker, LaunchEvents events,
                std::string first_frames);
 
@@ -108,11 +105,11 @@ class ChildSupervisor : public std::enable_shared_from_this<ChildSupervisor> {
 
  private:
   void OnChannelEnd(SupervisorChannel::Why why);
-  // It has no channel any more, and must end.
+  // Its channel is closed: it must end in time, or is killed.
   void ExpectExit();
   void Kill();
   void OnExit();
-  // `if_ended`: what `last` says besides when nobody is left; else it is told that somebody may be.
+  // `if_ended`: added to `last` when no process is left; else the reason why some may be is added.
   void SweepAndTell(const Status& last, const std::string& if_ended);
 
   IoLoop& loop_;

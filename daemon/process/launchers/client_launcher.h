@@ -1,8 +1,7 @@
 // The Launcher of captures that kprofctl follows in system mode: kprofctl starts kprof-launch itself, so that the
 // command stays in its caller's cgroup, namespaces, container, job allocation, terminal and limits. A launch is offered
 // under its run's id; the client comes for it over the side socket (proto/side_socket.h) and gets one end of the
-// supervisor's channel. What the supervisor says is the client's word: it is a process of the client's user, who could
-// say it anyway.
+// supervisor's channel. The supervisor's word is the client's: it is a process of the client's user.
 //
 // Io loop only. The loop must outlive it; Launched objects may outlive it.
 #pragma once
@@ -29,17 +28,16 @@ class ClientLauncher final : public Launcher {
   Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
                                            const OutputFiles& files, LaunchEvents events) override;
 
-  // Its supervisor is its client's child, out of our reach, but ends all and itself when the daemon is gone; waits
-  // until it is seen to have (client_launcher.h), 40 s at most: the time that a guard takes for one that does not end
-  // by itself.
+  // The supervisor is its client's child and out of our reach, but ends all and itself when the daemon is gone. Waits
+  // until that is seen, 40 s at most: the time that a guard takes for a supervisor that does not end by itself.
   void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
                   std::function<void(Status)> done) override;
 
-  // The end of the channel that the supervisor gets: once, and to the uid whose run it is. kNotFound for any other
-  // marker or uid, and for one that was taken.
+  // Hands over the supervisor's end of the channel, once, to the uid of the run. kNotFound for any other marker or uid,
+  // and for a launch that was taken.
   Result<UniqueFd> Take(const std::string& marker, uint32_t uid);
 
-  // It waits for its client.
+  // True while the launch waits for its client.
   bool IsOffered(const std::string& marker) const { return offers_->contains(marker); }
 
  private:

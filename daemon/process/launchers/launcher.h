@@ -20,7 +20,7 @@
 
 namespace kprof {
 
-// Who starts a supervisor, and whose command it is.
+// The starter of a supervisor, and the command's user.
 struct LaunchAs {
   RunStarter starter = RunStarter::kDaemon;
   uint32_t uid = 0;
@@ -36,20 +36,21 @@ struct ReceivedOutput {
 struct LaunchEvents {
   // The command runs among the processes of the helper, not in a unit of its own. Before the final event, if at all.
   std::function<void()> shares_cgroup;
-  // Who is to start it is not there, and is waited for: why, and who. Before prepared, once, if at all.
+  // The starter is away and is waited for; the status tells who and why. Before prepared, once, if at all.
   std::function<void(Status)> held_up;
-  // Of a request with a step before the lease: that is started. Stop ends it as it ends a command.
+  // The step before the lease was started, where the request has one. Stop ends it as it ends a command.
   std::function<void()> step_begins;
-  // That has run well: Lease may be called.
+  // The step before the lease has run well: Lease may be called.
   std::function<void()> steps_done;
   std::function<void()> prepared;
   std::function<void(CommandStarted)> started;
   // The command has ended, and its tree is gone: what follows are steps after it, and the search for what it left.
   std::function<void()> command_over;
-  // A file that it left, and those that are left out. After started, before ended.
+  // A file that the command left; then the files that are left out. After started, before ended.
   std::function<void(std::shared_ptr<ReceivedOutput>)> output;
   std::function<void(OutputsLeftOut)> left_out;
-  // Processes of it may live on: what was to end them could not, and why. Before the final event, if at all.
+  // Processes of the command may live on; the status tells why they could not be ended. Before the final event, if at
+  // all.
   std::function<void(Status)> may_live_on;
   // It never started: no such program, no permission, no such folder, or the supervisor did not tell of it within 60 s
   // of its start or 30 s of Go (a disk that hangs) and was killed. kSpawnFailed with the path and the remedy;
@@ -57,12 +58,12 @@ struct LaunchEvents {
   std::function<void(Status)> failed;
   // The whole tree is gone. Final.
   std::function<void(CommandEnded)> ended;
-  // The supervisor died without a word (killed), or did not answer a Stop in time and was killed. What it left has been
-  // swept already, as far as it is in anybody's reach. kCommandFailed. Final.
+  // The supervisor died without a word (killed), or did not answer a Stop in time and was killed. The processes that it
+  // left have been swept already, as far as they are in anybody's reach. kCommandFailed. Final.
   std::function<void(Status)> lost;
 };
 
-// Where a supervisor puts what its command prints. Borrowed for the call.
+// The files or sockets for a command's output. Borrowed for the call.
 struct OutputFiles {
   int stdout_fd = -1;
   int stderr_fd = -1;
@@ -73,7 +74,7 @@ struct OutputFiles {
 class Launched {
  public:
   virtual ~Launched() = default;
-  // The devices are the run's: the variables that say so. REQUIRES: steps_done was called, Lease was not.
+  // The devices are the run's; `variables` tell that to the command. REQUIRES: steps_done was called, Lease was not.
   virtual void Lease(const std::vector<std::string>& variables) = 0;
   // REQUIRES: prepared was called, Go was not.
   virtual void Go() = 0;
@@ -86,10 +87,10 @@ class Launched {
 class Launcher {
  public:
   virtual ~Launcher() = default;
-  // Fails when there is nothing to wait for: a request that makes no sense (kUsage), no supervisor (kSpawnFailed).
-  // The marker (a run id) is put into the command's environment as KPROF_RUN_ID, so that whatever survives a killed
-  // supervisor can be found (process_sweep.h). The supervisor carries it, too, and the request's KPROF_STATE: so can
-  // one that survives a killed daemon.
+  // Fails when there is nothing to wait for: a request that makes no sense (kUsage), no supervisor (kSpawnFailed). The
+  // marker (a run id) is put into the command's environment as KPROF_RUN_ID, so that whatever survives a killed
+  // supervisor can be found (process_sweep.h). A supervisor that the daemon itself starts carries it, too, and the
+  // request's KPROF_STATE: so can one that survives a killed daemon.
   virtual Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as,
                                                    const std::string& marker, const OutputFiles& files,
                                                    LaunchEvents events) = 0;
@@ -101,11 +102,12 @@ class Launcher {
                           std::function<void(Status)> done) = 0;
 };
 
-// The ways to start a supervisor that a daemon has, behind one door: each launch goes to the one that it names.
-// Io loop only, as each of them.
+// All ways of this daemon to start a supervisor, behind one door. Each launch names its way. Io loop only, as each of
+// them.
 class Launchers final : public Launcher {
  public:
-  // Borrowed; null for a way that this daemon does not have. In user mode the daemon starts all, in system mode none.
+  // Borrowed; null for a way that this daemon does not have. In user mode the daemon starts every supervisor, in system
+  // mode none.
   struct Ways {
     Launcher* daemon = nullptr;
     Launcher* client = nullptr;
@@ -116,7 +118,7 @@ class Launchers final : public Launcher {
   // kSpawnFailed for a way that is not there: a run that was queued in another mode.
   Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
                                            const OutputFiles& files, LaunchEvents events) override;
-  // The same: what such a run left, nobody here can end.
+  // The same for such a run: nobody here can end what it left.
   void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
                   std::function<void(Status)> done) override;
 

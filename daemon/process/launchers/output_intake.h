@@ -1,16 +1,16 @@
-// Takes what supervisors that are not kprofd's user's send of their commands' output (command_output.h), and
-// writes it into the runs' logs by kprofd's own limits. The files stay kprofd's alone: whoever the supervisor is, and
-// whatever it does with its sockets, a log holds what its limits allow, and nothing that came after its run's end.
+// Takes the output that other users' supervisors send (command_output.h), and writes it into the runs' logs. The log
+// files stay kprofd's alone: whatever a supervisor does with its sockets, a log holds no more than kprofd's limits
+// allow, and nothing that came after its run's end.
 //
-// Everything of it that touches a file runs on `work`, a loop whose thread may wait for a disk; a piece of each log in
-// turn, so that one that floods delays the others by a piece. Who floods faster than the disk waits, as with any full
-// pipe. Memory: one piece in all, and what the kernel holds of each socket.
+// All work on files runs on `work`, a loop whose thread may wait for a disk. It takes a piece of each log in turn, so a
+// flood into one delays the others by a piece. A command that floods faster than the disk waits, as with any full pipe.
+// Memory: one piece in all, and what the kernel holds of each socket.
 //
-// Sockets, not pipes: the writer of a pipe holds its lock while it copies, and one whose memory comes from a file
-// system of its own would hold up the reader of all for as long as it likes. For the same reason nothing relies on a
-// flag of theirs: each read says itself that it does not wait.
+// Sockets, not pipes: the writer of a pipe holds its lock while it copies. With memory from a file of a file system of
+// its own it could hold up the one reader for as long as it likes. For the same reason no flag of the socket is relied
+// on: each read says itself that it does not wait.
 //
-// `home` loop only, but for what the loops do themselves; they outlive it, and it outlives its takings.
+// `home` loop only, except what the loops do themselves. Both loops outlive it, and it outlives its takings.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ namespace kprof {
 
 class OutputTaking;
 
-// The most that is taken at once.
+// The largest piece that is taken at once.
 using OutputBlock = std::array<char, 256 << 10>;
 
 class OutputIntake {
@@ -46,18 +46,18 @@ class OutputIntake {
   const std::shared_ptr<OutputBlock> block_;  // `work`'s
 };
 
-// One run's. Destroying it without Finish ends it, too, some time later.
+// The taking of one run's output. Destroying it without Finish ends it, too, some time later.
 class OutputTaking {
  public:
   ~OutputTaking();
 
-  // What the supervisor gets. Valid until GaveEnds.
+  // The supervisor's ends. Valid until GaveEnds.
   OutputFiles ends() const;
-  // They have been handed over: ours are closed.
+  // Closes our copies of the ends: they have been handed over.
   void GaveEnds();
 
-  // Takes what has been sent by now, and then nothing any more: when `done` is called, from `home`, nobody writes to
-  // the files. Says errno of the first write that failed, 0 for none. Once.
+  // Takes the output that was sent by now, then no more. Once. When `done` is called, from `home`, nobody writes to the
+  // files any more. It gets errno of the first write that failed, 0 for none.
   void Finish(std::function<void(int first_error)> done);
 
  private:
@@ -73,10 +73,10 @@ class OutputTaking {
   UniqueFd stderr_end_;
 };
 
-// An OutputIntake with what it runs on: a loop and a thread of its own, which may wait for a disk.
+// An OutputIntake with a loop and a thread of its own, which may wait for a disk.
 //
-// Made and destroyed on the main thread, while `home` runs or before; destroyed after all takings. What has not been
-// taken then stays untaken: the runs whose it is are over.
+// Made and destroyed on the main thread, while `home` runs or before; destroyed after all takings. Output that was not
+// taken by then is not taken any more: its runs are over.
 class OutputThread {
  public:
   explicit OutputThread(IoLoop& home);

@@ -1,7 +1,7 @@
-// A supervisor that is nobody's child here: kprofctl started it, or the helper. It has a guard (supervisor_guard.h),
-// which ends what it leaves and holds the channel open until then: so the channel's end is the end of all. One that
-// owes an answer for too long is told to end by the half of the channel that is closed; what does not end even so is
-// ended by force where there is somebody who may, else it is left to its user.
+// A supervisor that is not our child: kprofctl started it, or the helper. Its guard (supervisor_guard.h) ends what it
+// leaves and holds the channel open until then, so the channel's end is the end of all. A supervisor that owes an
+// answer for too long is told to end: our half of the channel is closed. If it does not end even so, it is ended by
+// force where somebody may do that; else it is left to its user.
 //
 // Io loop only. Kept by its handlers.
 #pragma once
@@ -25,7 +25,8 @@ inline constexpr int64_t kSupervisorGoneLimitNs = 2 * kSupervisorEndLimitNs;
 
 class RemoteSupervisor : public std::enable_shared_from_this<RemoteSupervisor> {
  public:
-  // Ends what carries the marker, then calls `done`, in any case and a bounded time later: with why where it could not.
+  // Ends the processes that carry the marker, then calls `done`, in any case and within a bounded time: ok, or why some
+  // could not be ended.
   using EndByForce = std::function<void(std::function<void(Status)> done)>;
 
   // `end_by_force` may be empty.
@@ -34,11 +35,11 @@ class RemoteSupervisor : public std::enable_shared_from_this<RemoteSupervisor> {
   Status Begin(UniqueFd socket, LaunchSubject subject, const std::string& marker, LaunchEvents events,
                std::string first_frames);
 
-  // Whoever is to start it has, or will at once: from now on it has the time that launcher.h gives.
+  // It was started, or will be at once: its time to be ready begins (launcher.h).
   void ExpectReady() { channel_->ExpectPrepared(); }
-  // It has said that it is there.
+  // It has said Hello.
   bool greeted() const { return channel_->greeted(); }
-  // What it fails for if it ends before it has said so.
+  // The failure to tell if it ends before it has said Hello.
   void BlameUnlessReady(const Status& why) { why_not_ready_ = why; }
 
   const std::shared_ptr<SupervisorChannel>& channel() const { return channel_; }
@@ -54,10 +55,10 @@ class RemoteSupervisor : public std::enable_shared_from_this<RemoteSupervisor> {
 
  private:
   void OnChannelEnd(SupervisorChannel::Why why);
-  // Waits for the other end to be closed, as nobody may be asked for more.
+  // Closes our half and waits for the other end to close.
   void Linger();
   void OnLingered();
-  // `ended`: what is known of its end without force.
+  // `ended`: the outcome to tell where nobody may use force.
   void ForceAndTell(const Status& ended, const Status& last);
   Status WhyItEnded() const;
 

@@ -1,8 +1,8 @@
-// What is said to one kprof-launch and what it says: its messages become LaunchEvents, and it owes its answers in the
-// time that launcher.h gives. It may be anybody's program: a client starts its own. So each message is heard once, in
-// its order, and however much it says or leaves unread, it costs the loop and the memory no more than its share. Whose
-// turn it is to speak is launch_protocol.h. Knows nothing of its process: whose child it is, how it ends, what it
-// leaves are child_supervisor.h and remote_supervisor.h.
+// The talk with one kprof-launch (launch_protocol.h): its messages become LaunchEvents, and its answers are due in the
+// time that launcher.h gives. The other end may be anybody's program: a client starts its own. So each message is heard
+// once, in its order, and however much the other end sends or leaves unread, it costs the loop and the memory no more
+// than its share. Knows nothing of the process: whose child it is, how it ends and what it leaves are for
+// child_supervisor.h and remote_supervisor.h.
 //
 // Io loop only. Kept by its handlers until it is closed.
 #pragma once
@@ -27,15 +27,13 @@
 
 namespace kprof {
 
-// The two ends of a supervisor's channel, with where the command's output goes on its way to it: what launch_protocol.h
-// begins with. Whoever starts the supervisor gives it the other end.
-
-// Costs a pair of sockets. The files stay the caller's; copies of them are held until the supervisor takes them, or
-// both ends are closed.
+// Makes the two ends of a supervisor's channel. The files for the command's output are already on their way in it, as
+// launch_protocol.h begins. The starter of the supervisor gives it the other end. Costs a pair of sockets. The files
+// stay the caller's; copies of them are held until the supervisor takes them, or both ends are closed.
 Result<SocketPair> MakeLaunchSockets(const OutputFiles& files);
 
-// Beyond the grace of a Stop, and from the close of its channel: a supervisor gives up by itself on what it cannot kill
-// after 10 s; twice that, so that on a busy host it still says what it could not end.
+// A supervisor's time to end, after the grace of a Stop or the close of its channel. By itself it gives up after 10 s
+// on processes that it cannot kill; twice that lets it tell so even on a busy host.
 inline constexpr int64_t kSupervisorEndLimitNs = 20 * kNanosPerSecond;
 
 class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel> {
@@ -45,7 +43,7 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
     kNonsense,  // it speaks no protocol of ours: it is not to live on
     kSilent,    // it owes an answer, see silent(): it is not to live on
   };
-  // Called once, when it ends otherwise than by Close; what it held is let go then.
+  // Called once, when the channel ends otherwise than by Close, and let go of then.
   using Ended = std::function<void(Why)>;
 
   SupervisorChannel(IoLoop& loop, LaunchSubject subject, std::string marker, LaunchEvents events, Ended ended);
@@ -53,14 +51,14 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   // Sends the first frames (Hello, Prepare). Fails when the socket cannot be used.
   Status Begin(UniqueFd socket, std::string first_frames);
 
-  // It is there by now, or will be at once: its time to say that it is ready begins.
+  // The supervisor was started, or will be at once: its time to get ready begins.
   void ExpectPrepared();
-  // The devices are the run's: it is to get ready, in the time that it has for that.
+  // The devices are the run's: its time to get ready begins.
   void Lease(const std::vector<std::string>& variables);
   void Go();
   void Stop(int64_t grace_ms);
 
-  // What has come by now is told. For whoever learns in another way that the supervisor is gone.
+  // Tells the messages that have come by now. For callers who learn in another way that the supervisor is gone.
   void TakeReceived();
   // Closes, upon which the supervisor ends its tree and itself.
   void Close();
@@ -70,7 +68,7 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   void TellMayLiveOn(const Status& why) { Tell(events_.may_live_on, why); }
   // The last event, unless there was one: lost for kCommandFailed, else failed.
   void TellLast(const Status& last);
-  // It is of another build, which shows before any Go: nothing was executed.
+  // The last event, for a supervisor of another build. The builds are compared before any Go: nothing was executed.
   void TellOtherBuilds();
 
   bool open() const { return socket_.is_open(); }
@@ -84,16 +82,16 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   void Send(std::string frame);
   void SendMore();
   void Receive();
-  // Takes what is there, so many pieces at most; returns whether more may come.
+  // Reads so many pieces at most; returns whether more may come.
   bool Take(int most_reads);
   void TakeFrames();
-  // Bytes and the descriptors that come with them. An error, or would_block.
+  // Reads bytes and the descriptors that come with them. An error, or would_block.
   boost::system::error_code ReadSome(std::string& bytes);
-  // False: it is nothing that may be said now.
+  // False: this message may not come now.
   bool Take(const FrameReader::Frame& frame);
   bool TakeOutput(const FrameReader::Frame& frame);
   void End(Why why);
-  // It owes an answer by then; else `silent` is what it is given up for. ExpectNothing: it has answered.
+  // An answer is due by then; without one it is given up, for `silent`. ExpectNothing: it has answered.
   void ExpectAnswer(int64_t by_ns, Status silent);
   void ExpectNothing();
   void OnSilence();
@@ -122,7 +120,7 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   bool over_ = false;  // the last event was told, or nobody listens
   boost::asio::local::stream_protocol::socket socket_;
   FrameReader frames_;
-  std::deque<UniqueFd> descriptors_;  // that have come, of frames still to come
+  std::deque<UniqueFd> descriptors_;  // received before their frames
   const int64_t most_outputs_;
   int64_t outputs_ = 0;
   std::string outbox_;  // one request and kSpareOutboxBytes at most
@@ -140,10 +138,10 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   bool left_out_heard_ = false;
   bool prepared_heard_ = false;
   bool started_heard_ = false;
-  std::optional<Status> given_up_;  // it was, for this
+  std::optional<Status> given_up_;  // why it was given up
 };
 
-// The Launched of the real launchers: what is said to a supervisor goes straight into its channel.
+// The Launched of the real launchers: each call goes straight into the supervisor's channel.
 class SupervisorHandle final : public Launched {
  public:
   // `abandon`: nobody follows it any more; its launcher sees to its end.

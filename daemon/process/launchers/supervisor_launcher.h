@@ -1,9 +1,9 @@
-// The real Launcher: one kprof-launch process per command, spoken to over a socket (launch_protocol.h). The supervisor
-// is spawned, never forked from this many-threaded process, and inherits nothing but the socket and standard error.
+// The Launcher whose supervisors are the daemon's own children: one kprof-launch process per command, spoken to over a
+// socket (launch_protocol.h). It is spawned, never forked from this many-threaded process, and inherits nothing but the
+// socket and standard error.
 //
-// Building one makes this process a child subreaper (for good, it is a property of the process): when a supervisor is
-// killed, what it supervised comes to us, is ended, and is reaped. Children that other rooms start must therefore be
-// entered in own_children().
+// Building one makes this process a child subreaper, for good. When a supervisor is killed, the processes below it come
+// to us, are ended, and are reaped. So children that other rooms start must be entered in own_children().
 //
 // Io loop only. A launch costs the loop one vfork and exec of a small static program, about 0.5 ms. The loop and the
 // pool must outlive it; the pool is joined before the loop goes. Launched objects may outlive it, dead.
@@ -36,7 +36,7 @@ class SupervisorLauncher final : public Launcher {
   Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
                                            const OutputFiles& files, LaunchEvents events) override;
 
-  // Nobody is: whoever builds this has ended them all before (runs/recovery.h).
+  // Answers ok: whoever builds this has ended all remains before (runs/recovery.h).
   void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
                   std::function<void(Status)> done) override;
 

@@ -1,7 +1,8 @@
 // The process that becomes the command: forked, set up as the request says, held before exec until Go, then exec'ed.
-// So is each step before and after it. Knows nothing of the control channel, nor of what becomes of the process later.
+// Each step before and after the command is started the same way. Knows nothing of the control channel, nor of what
+// becomes of the process later.
 //
-// One at a time. Whatever fails on the way is found in the report once `report_fd` says end of file.
+// One at a time. A failure on the way is found in the report once `report_fd` says end of file.
 #pragma once
 
 #include <sys/types.h>
@@ -35,9 +36,9 @@ struct OutputPipe {
   UniqueFd read;  // non-blocking
   UniqueFd write;
 };
-// Invalid, with errno, where there is none to be had.
+// Invalid, with errno, where none can be made.
 OutputPipe MakeOutputPipe();
-// As large as pipes are: what is written to $KPROF_METRICS.
+// The pipe behind $KPROF_METRICS, of the usual size. Fails in the same way.
 OutputPipe MakeMetricPipe();
 
 // The ends that the child writes to, borrowed.
@@ -47,12 +48,12 @@ struct ChildOutput {
   int metrics_fd = -1;
 };
 
-// `own_nofile` is the limit that the supervisor itself was started with; the command gets it back.
-// Fails with the step that failed here, in the parent ("pipe", "fork").
 struct StartedChild {
   CommandChild child;
   LaunchFailure failure;  // step empty: none
 };
+// Forks the child. `own_nofile` is the limit that the supervisor itself was started with; the command gets it back.
+// Fails with the step that failed here, in the parent ("pipe", "fork").
 StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit& own_nofile,
                                const ChildOutput& output);
 

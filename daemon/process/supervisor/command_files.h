@@ -1,7 +1,7 @@
-// Finds the files that a command and its tool left: by globs, from a folder or absolute. Takes regular files of the
-// caller's own alone, and none that was last changed before the run began. Follows a symbolic link only where the glob
-// names the folder itself; a file that is one is left out, and so is a device, a pipe or a socket. Files that are left
-// out are named, as far as there is room.
+// The files that a command and its tool left, and the folder for those of the tool. OutputSearch finds files by globs,
+// absolute or from a folder. It takes regular files of the caller's own alone, and none that was last changed before
+// the run began. It follows a symbolic link only where the glob names the folder itself. A file that is a link is left
+// out, and so is a device, a pipe or a socket. Files that are left out are named, as far as there is room.
 //
 // `*` and `?` stand for no slash, `**` for any number of folders; a name that begins with a dot must be named so.
 //
@@ -21,22 +21,21 @@
 
 namespace kprof {
 
-// The folder for a tool's own files, for its caller alone (0700). The command finds it by KPROF_OUTPUT_DIR. It goes
-// with all that is in it when the supervisor ends. Of a supervisor that is killed the guard removes it
-// (supervisor_guard.h), or the daemon that started it, which then has named it.
+// The folder for a tool's own files, for its caller alone (0700). The command finds it by KPROF_OUTPUT_DIR. The
+// supervisor removes it with its contents when it ends. If the supervisor is killed, its guard removes it
+// (supervisor_guard.h), or the daemon that started the supervisor, which has chosen the path then.
 inline constexpr char kOutputFolderVariable[] = "KPROF_OUTPUT_DIR";
 inline constexpr size_t kOutputFolderPathBytes = 4096;
 
 class OutputFolder {
  public:
-  // `shared`: kOutputFolderPathBytes that another process sees, which removes the folder that is named there when this
-  // one cannot; null: nobody does.
+  // `shared`: kOutputFolderPathBytes of memory shared with another process, which removes the folder that is named
+  // there when this one cannot; null: there is no such process.
   explicit OutputFolder(char* shared) : shared_(shared) {}
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
-  // `path`: where it is to be; empty: a new one in the TMPDIR of the environment, else in /tmp. Returns errno, 0: it is
-  // there.
+  // Makes it at `path`; empty: a new one in the TMPDIR of the environment, else in /tmp. Returns errno; 0: it is there.
   int Make(const std::string& path, const std::vector<std::string>& environment);
   const std::string& path() const { return path_; }
   // Leaves what it cannot remove.
@@ -65,7 +64,7 @@ class OutputSearch {
 
   // `glob` from `folder`, unless it is absolute. `tool_output`: as in OutputFound. True: it matched something.
   bool Find(const std::string& folder, const std::string& glob, int32_t tool_output);
-  // One more that is not kept, and why.
+  // Notes one more that is not kept, and why.
   void LeaveOut(const std::string& reason);
   // Says that the glob matched no file.
   void Miss(const std::string& glob) { LeaveOut("no file matches '" + Shown(glob) + "'"); }
@@ -78,7 +77,7 @@ class OutputSearch {
   std::vector<File>& files() { return files_; }
   const OutputsLeftOut& left_out() const { return left_out_; }
 
-  // Invalid where it cannot be had, which is then noted.
+  // Invalid where it cannot be opened, which is then noted.
   UniqueFd Open(const File& file);
 
  private:

@@ -1,5 +1,6 @@
-// One stream of what a command prints, on its way out of the supervisor: into a log (command_output.h), or to kprofd,
-// which keeps the logs itself (command_output.h). The supervisor polls for what it waits for and gives it turns.
+// A command's output on its way out of the supervisor: each stream into a log (OutputToLog) or to kprofd, which keeps
+// the logs itself (OutputToDaemon), and its metrics (MetricPipe). The supervisor polls for what they wait for and gives
+// them turns.
 //
 // One thread. Never waits: a turn does one piece, so that the supervisor hears its channel between turns.
 #pragma once
@@ -17,14 +18,12 @@
 
 namespace kprof {
 
-// What a command writes to $KPROF_METRICS, kept until its end: the first kMostMetricTextBytes of it; what comes behind
-// is counted. What it says is for the daemon to find out: a supervisor knows no JSON, and is its caller's own process,
-// whose word would not count.
+// The text that a command writes to $KPROF_METRICS, kept until its end: the first kMostMetricTextBytes of it; the rest
+// is counted. The daemon reads its meaning: a supervisor knows no JSON, and is its caller's own process, whose word
+// would not count.
 //
-// The command holds the other end of the pipe under a high number and finds its path in $KPROF_METRICS:
-// /proc/PID/fd/N, which any process of the command's user can open, also one that was started without that descriptor.
-//
-// One thread. Never waits: a turn reads one piece.
+// The command holds the other end of the pipe under a high number and finds its path in $KPROF_METRICS: /proc/PID/fd/N,
+// which any process of the command's user can open, also one that was started without that descriptor.
 class MetricPipe {
  public:
   // `read_end` does not block.
@@ -47,16 +46,17 @@ class MetricPipe {
   int64_t dropped_bytes_ = 0;
 };
 
+// One stream of a command's output.
 class CommandOutput {
  public:
   virtual ~CommandOutput() = default;
 
-  // What a turn waits for; fd -1 when there is nothing to wait for any more.
+  // The event that the next turn waits for; fd -1 when there is nothing to wait for any more.
   virtual pollfd wait() const = 0;
   virtual void Turn() = 0;
 
-  // Nobody is expected to print any more: only what has been printed by now still goes out. Somebody outside the tree
-  // may hold the other end and go on, for whom nobody waits.
+  // Only the output that was printed by now still goes out. A process outside the tree may hold the other end and go on
+  // printing; nobody waits for it.
   virtual void Close() = 0;
   // After Close: it is all out.
   virtual bool out() const = 0;
@@ -66,8 +66,8 @@ class CommandOutput {
   virtual int first_error() const = 0;  // errno of the first failed write, 0 for none
 };
 
-// What a command prints, moved from its pipe into a log. For a daemon's own supervisor, whose user may write that file
-// anyway: nobody stands between the command and the disk.
+// Moves a stream from the command's pipe into a log. For a daemon's own supervisor, whose user may write that file
+// anyway.
 class OutputToLog final : public CommandOutput {
  public:
   // Reads from `pipe`, which is non-blocking, until its end. The other descriptors are borrowed.
@@ -90,9 +90,9 @@ class OutputToLog final : public CommandOutput {
   OutputLogWriter log_;
 };
 
-// What a command prints, sent from its pipe to kprofd, which keeps the logs itself (output_intake.h):
-// for a supervisor that is not kprofd's user's. A kprofd that is slow makes the command wait, as any full pipe does;
-// when it is gone, what comes is dropped and counted.
+// Sends a stream from the command's pipe to kprofd, which keeps the logs itself (output_intake.h): for a supervisor of
+// another user than kprofd's. A kprofd that is slow makes the command wait, as any full pipe does; when it is gone, the
+// output is dropped and counted.
 class OutputToDaemon final : public CommandOutput {
  public:
   // Reads from `pipe`, which is non-blocking, until its end; sends over `socket`, a stream socket.
@@ -114,7 +114,7 @@ class OutputToDaemon final : public CommandOutput {
   UniqueFd socket_;  // none: kprofd is gone
   const std::unique_ptr<char[]> block_;
   std::span<const char> rest_;  // of the block, still to be sent
-  int64_t last_bytes_ = -1;     // after Close: so many of the pipe are still wanted
+  int64_t last_bytes_ = -1;     // after Close: bytes of the pipe that still go out
   int64_t printed_bytes_ = 0;
   int64_t dropped_bytes_ = 0;
 };

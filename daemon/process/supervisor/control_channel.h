@@ -20,7 +20,7 @@ struct ChannelFiles {
   std::vector<UniqueFd> files;
 };
 
-// Does not wait. With `flags` MSG_PEEK they stay in the channel for another reader, and these are copies.
+// Does not wait. With `flags` MSG_PEEK the descriptors stay in the channel for another reader, and these are copies.
 ChannelFiles ReceiveChannelFiles(int socket, int flags);
 
 class ControlChannel {
@@ -33,7 +33,7 @@ class ControlChannel {
   void Receive();
   std::optional<FrameReader::Frame> Next();
 
-  // Hello goes before the first. What the socket does not take waits, and goes with Flush.
+  // The first Send sends Hello before it. Bytes that the socket does not take wait for Flush.
   void Send(LaunchMessage type, std::string_view payload = {});
   // With a descriptor, which is borrowed. REQUIRES: !waits_to_send(). False: there is no room now, and nothing was
   // sent.
@@ -45,11 +45,11 @@ class ControlChannel {
   // has been told so.
   bool closed() const { return closed_; }
 
-  // What came with the first byte: kOutputFiles or kOutputSockets. Valid before the first frame. One more may have
-  // come, which is held and not touched (client_launcher.h).
+  // The files that came with the first byte: kOutputFiles or kOutputSockets. Valid before the first frame. One more may
+  // have come, which is held and not touched (client_launcher.h).
   std::vector<UniqueFd>& files() { return files_; }
-  // They are sockets for the output, and made by whoever made this channel: nothing else that the other end may have
-  // open, written to by somebody with more rights.
+  // True if the files are sockets for the output, made by the process that made this channel. So the other end cannot
+  // hand over some other open file for somebody with more rights to write to.
   bool HasOutputSockets() const;
 
  private:

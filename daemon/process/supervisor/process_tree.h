@@ -1,5 +1,5 @@
-// Everything below the supervisor: the command, its children, and those that tried to get away (the supervisor is their
-// subreaper). Ends it, reaps it, counts it. Knows nothing of when; that is supervisor.h.
+// The processes below the supervisor: the command, its children, and those that tried to get away (the supervisor is
+// their subreaper). Ends, reaps and counts them. supervisor.h decides when.
 //
 // Never waits for a process to end: the caller hears of ends by SIGCHLD, and calls Reap.
 #pragma once
@@ -23,7 +23,7 @@ struct TreeUsage {
 
 class ProcessTree {
  public:
-  // Of the command itself, once it has been reaped.
+  // The command itself; all but `pid` once it has been reaped.
   struct Command {
     pid_t pid = -1;
     std::optional<int> wait_status;
@@ -34,7 +34,7 @@ class ProcessTree {
   void SetCommand(pid_t pid) { command_.pid = pid; }
   const Command& command() const { return command_; }
 
-  // Takes note of all that have ended. Returns whether any child is left. Cheap: asks the kernel, not /proc.
+  // Reaps all that have ended. Returns whether any child is left. Cheap: asks the kernel, not /proc.
   bool Reap();
 
   // TERM (and CONT, so that a stopped one hears it) to all, each once. Those that outlive the command count as
@@ -48,13 +48,13 @@ class ProcessTree {
   };
   KillRound Kill();
 
-  // Living ones now; reads /proc.
+  // Counts those that live now; reads /proc.
   int64_t CountLiving() const;
 
-  // How many outlived the command and had to be ended.
+  // Processes that outlived the command and had to be ended.
   int64_t leftovers() const { return leftovers_; }
 
-  // Of all that were reaped so far, with what they had reaped themselves.
+  // The usage of all that were reaped so far, with what they had reaped themselves.
   const TreeUsage& usage() const { return usage_; }
 
  private:

@@ -3,8 +3,8 @@
 //
 // One thread, one poll loop, no waiting anywhere else. It ends when the tree is gone and reported, or, when nobody is
 // at the other end of the channel any more, when the tree is gone; and in any case a bounded time after it began to
-// kill: what hangs in the kernel, or has changed identity, is counted and left. Once the channel is closed, nothing is
-// written to the logs any more.
+// kill: processes that hang in the kernel, or have changed identity, are counted and left. Once the channel is closed,
+// nothing is written to the logs any more.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Starts a program as a child that is talked to: it gets the descriptors that it is to have as 3, 4 and so on,
-// a process group of its own, our environment (its vendor's library reads settings of its own there), and our stderr.
-// Of our other descriptors it has none.
+// Worker processes: starts a program as a child that is talked to. The child gets its descriptors as 3, 4 and so on, a
+// process group of its own, our environment (its vendor's library reads settings of its own there), and our stderr. It
+// gets none of our other descriptors.
 //
 // Never blocks for longer than a vfork. Any thread.
 #pragma once
@@ -18,7 +18,7 @@
 namespace kprof {
 
 // The children that this process started itself, and waits for itself. All others have come to it as subreaper: orphans
-// that are ended and reaped (process_sweep.h). Whoever starts a child in the daemon enters it here, in one step with
+// that are ended and reaped (process_sweep.h). Code of the daemon that starts a child enters it here, in one step with
 // starting it.
 //
 // Any thread: a sweep asks from a worker while the io loop starts children, hence the mutex.
@@ -54,9 +54,9 @@ struct WorkerProcess {
   UniqueFd exit;  // a pidfd: readable when it has ended; whoever has this reaps it
 };
 
-// `own`: where children of this process are entered; null: nowhere. Fails with kToolMissing where there is no such
-// program, kSpawnFailed where it cannot be started.
-// `first_file`: 0 makes the files its standard input and output, for a program that hands these on.
+// `own`: where children of this process are entered; null: nowhere. `first_file`: 0 makes the files its standard input
+// and output, for a program that hands these on. Fails with kToolMissing where there is no such program, kSpawnFailed
+// where it cannot be started.
 Result<WorkerProcess> StartWorker(const std::string& program, const std::vector<std::string>& arguments,
                                   const std::vector<int>& files, OwnChildren* own, int first_file = kFirstWorkerFile);
 

@@ -1,4 +1,4 @@
-// Values of rows as the columns of a batch on the wire. Any thread.
+// Turns values of rows into the columns of a batch on the wire. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace kprof {
 
-// Of a variant of nothing, integers, reals, texts and, where it has them, bytes.
+// Adds a variant of nothing, integers, reals, texts and, where it has them, bytes.
 template <typename Value>
 void AddColumnValue(const Value& value, v1::ColumnData& column) {
   std::visit(

@@ -17,9 +17,7 @@
 namespace kprof {
 namespace {
 
-// What is known of a Neuron device, as a message. A pure function of its arguments; any thread.
-
-// What is absent stays so; what is below 0 is none of these counts.
+// The counts of a Neuron device. An absent one stays absent; a number below 0 is no count.
 template <typename T, typename Message, typename V>
 void SetNeuron(const std::optional<T>& value, Message& out, void (Message::*set)(V)) {
   if (value && *value >= 0) (out.*set)(static_cast<V>(*value));

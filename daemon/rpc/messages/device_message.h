@@ -1,4 +1,5 @@
-// What is known of a device, as a message. Pure functions of their arguments; any thread.
+// Turns what is known of a device, and what it can do at most, into messages. Pure functions of their arguments; any
+// thread.
 #pragma once
 
 #include <vector>
@@ -11,23 +12,21 @@
 
 namespace kprof {
 
-// What a device can do at most, as known at this moment, and as a message. Pure functions of their arguments; any
-// thread.
-
-// What is known of its kind, with what its driver says of it and what runs have reached on it. A ceiling that the table
-// of today does not bear is left out.
+// The peaks of the device at this moment: known of its kind, told by its driver, and reached by runs. A ceiling that
+// today's table contradicts is left out.
 DevicePeaks PeaksOf(const Device& device, const DeviceFacts& facts, const PeakTable& table,
                     const std::vector<MeasuredCeiling>& ceilings);
 
 void FillPeak(const Peak& peak, v1::Peak& out);
 
-// Those of the device, and of its parts that `out` has (FillDeviceFacts): its MIG instances, one of its cores.
+// Fills in the peaks of the device, and of its parts that `out` has (FillDeviceFacts): its MIG instances, one of its
+// cores.
 void FillPeaks(const DevicePeaks& peaks, const DeviceFacts& facts, v1::Device& out);
 
-// Whether it is well.
+// Fills in whether it is well.
 void FillDeviceHealth(const DeviceFacts& facts, v1::Device& out);
 
-// What it tells of itself.
+// Fills in what it tells of itself.
 void FillDeviceFacts(const DeviceFacts& facts, v1::Device& out);
 
 }  // namespace kprof

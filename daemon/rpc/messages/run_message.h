@@ -1,4 +1,4 @@
-// A run's row as its message, and a submitted spec as a request. Functions of their arguments. Any thread.
+// Turns a run's row into its message, and a submitted spec into a request. Functions of their arguments. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,18 @@
 
 namespace kprof {
 
-// Where somebody stands who waits, as each message that says so has it: `queue_position` and `estimated_wait_ms`.
+// Fills in `queue_position` and `estimated_wait_ms`, for each message that has them.
 template <typename Message>
 void FillOutlook(const LeaseQueue::Outlook& outlook, Message& out) {
   out.set_queue_position(outlook.position);
   if (outlook.position > 0 && outlook.wait_ns) out.set_estimated_wait_ms(*outlook.wait_ns / kNanosPerMilli);
 }
 
-// `out` is empty before. Of the artifacts the first 100, and how many there are.
+// `out` is empty before. It gets the first 100 artifacts, and their number.
 void FillRun(const RunRow& row, v1::Run& out);
-// All but its command line and environment, which never change and may be long.
+// All but the command line and the environment, which never change and may be long.
 void FillRunWithoutCommand(const RunRow& row, v1::Run& out);
-// About how large FillRun makes its message: what is long in it.
+// About how many bytes FillRun's message has: the sum of its long fields.
 size_t RunMessageBytes(const RunRow& row);
 void FillTool(const Tool& tool, v1::Tool& out);
 void FillArtifact(const ArtifactRow& row, v1::Artifact& out);
@@ -39,9 +39,9 @@ v1::RunState ToWire(RunState state);
 // REQUIRES: not unspecified and known.
 RunState FromWire(v1::RunState state);
 
-// Converts only; CheckRunRequest judges.
+// Converts only; CheckRunRequest checks it.
 RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message);
-// The same; CheckImportRequest.
+// Converts only; CheckImportRequest checks it.
 ImportRequest RequestOf(const Caller& caller, const v1::SubmitImportRequest& message);
 
 }  // namespace kprof

@@ -1,5 +1,5 @@
-// A session's row as its message, a run as a round of it, and a request to open one. Functions of their arguments. Any
-// thread.
+// Turns a session's row into its message, a run into a round of it, and a message that opens one into a request.
+// Functions of their arguments. Any thread.
 #pragma once
 
 #include "daemon/access/caller.h"
@@ -18,7 +18,7 @@ v1::SessionState ToWire(SessionState state);
 // REQUIRES: not unspecified and known.
 SessionState FromWire(v1::SessionState state);
 
-// Converts only; CheckSessionRequest judges.
+// Converts only; CheckSessionRequest checks it.
 SessionRequest RequestOf(const Caller& caller, const v1::OpenSessionRequest& message);
 
 }  // namespace kprof

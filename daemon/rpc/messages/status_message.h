@@ -1,7 +1,7 @@
-// A Status as it travels: the canonical code, the message, and the ErrorDetail in grpc-status-details-bin.
+// Turns a Status into gRPC's: the canonical code, the message, and the ErrorDetail in grpc-status-details-bin.
 //
-// What, why and remedy are each cut at 600 bytes: gRPC drops longer trailers whole. They become UTF-8, as
-// readable_text.h has it. Any thread.
+// Each of what, why and remedy is cut at 600 bytes: gRPC drops longer trailers whole. They become UTF-8, as
+// readable_text.h makes it. Any thread.
 #pragma once
 
 #include <grpcpp/support/status.h>

@@ -1,7 +1,7 @@
 // kprof.v1.AnalysisService for one caller: the kinds of daemon/analysis/kinds, asked about runs that the caller may
-// see, streamed as tables. It knows none of them by name: what is told, and what an option may be, is the kind's.
+// see, streamed as tables. It knows no kind by name: each kind says what it tells and takes.
 //
-// Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
+// Handlers run on gRPC's threads and never block. The context outlives it, it outlives its calls.
 #pragma once
 
 #include <memory>

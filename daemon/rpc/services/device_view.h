@@ -1,6 +1,7 @@
 // The devices as one caller may see them: who holds each, whether it is well, what it tells, what it can do at most.
+// Also the devices' part of `kprofctl doctor`.
 //
-// Io loop only. `parts` and `caller` must outlive it.
+// Io loop only. The context and `caller` must outlive it.
 #pragma once
 
 #include <string>
@@ -14,21 +15,18 @@
 
 namespace kprof {
 
-// What the devices, and the right to set their clocks, have to say to `kprofctl doctor`.
-//
-// Io loop only.
-
-// An accelerator, as it is now.
+// An accelerator at this moment.
 struct AcceleratorStanding {
   std::string id;
   DeviceFacts facts;
   Status clocks_trouble;  // why they are not given back yet
 };
 
-// None where there are none. `may_lock`: clocks, by itself or through the helper. Pure.
+// The diagnoses of these accelerators; empty where there are none. `may_lock`: this daemon may lock clocks, by itself
+// or through the helper. Pure.
 std::vector<Diagnosis> DiagnoseAccelerators(const std::vector<AcceleratorStanding>& accelerators, bool may_lock);
 
-// The same of those that this node has now.
+// The diagnoses of the accelerators that this node has now.
 std::vector<Diagnosis> DiagnoseDevices(const ServiceContext& context);
 
 class DeviceView {
@@ -40,10 +38,10 @@ class DeviceView {
     kTold,   // and what it tells of itself, and its clocks
     kAll,    // and its peaks
   };
-  // All that there are, in their order.
+  // Adds all devices, in their order.
   void Fill(Detail detail, google::protobuf::RepeatedPtrField<v1::Device>& out) const;
 
-  // What kprofd holds of its clocks. Who holds it is told with the lease.
+  // Fills in what kprofd holds of the device's clocks. The lease tells who holds the device.
   void FillClocks(const std::string& device_id, v1::DeviceClocks& out) const;
 
  private:

@@ -1,8 +1,8 @@
-// grpc.health.v1.Health for one caller: whether the daemon serves, all of it or one of its services, which is the same.
-// Our own, so that whoever asks comes by the caller's admission as with any call: gRPC's own one knows no callers and
-// no limits. A Watch counts among the caller's watches.
+// grpc.health.v1.Health for one caller: whether the daemon serves. The answer is the same for each of its services. It
+// takes the place of gRPC's own, which knows no callers and no limits: here each call passes the caller's admission, as
+// any other. A Watch counts among the caller's watches.
 //
-// Handlers run on gRPC's threads and never block. What it is given outlives it, it outlives its calls.
+// Handlers run on gRPC's threads and never block. The arguments outlive it, it outlives its calls.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@
 
 namespace kprof {
 
-// Whether the daemon serves, and who wants to hear when it no longer does. Io loop only.
+// Knows whether the daemon serves, and tells those that watch when it ends. Io loop only.
 class ServingState {
  public:
   using WatchId = uint64_t;
 
   bool serving() const { return serving_; }
 
-  // For good. Tells all who watch.
+  // Ends it for good. Tells all that watch.
   void End() {
     serving_ = false;
-    const auto watches = watches_;  // who is told may go
+    const auto watches = watches_;  // each call may remove watches
     for (const auto& [id, ended] : watches) {
       if (watches_.count(id) != 0) ended();
     }

@@ -1,6 +1,6 @@
 // kprof.v1.NodeService for one caller: the daemon itself, its devices, its health, the catalog's backup.
 //
-// Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
+// Handlers run on gRPC's threads and never block. The context outlives it, it outlives its calls.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class NodeServiceImpl final
   NodeServiceImpl(const ServiceContext& context, std::shared_ptr<CallAdmission> admission)
       : context_(context), admission_(std::move(admission)) {}
 
-  // In bytes, as most answers are those of before (answer_cache.h).
+  // Request and response are bytes: most answers come from answer_cache.h.
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                       grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ListDevices(grpc::CallbackServerContext* context, const v1::ListDevicesRequest* request,

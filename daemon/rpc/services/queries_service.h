@@ -1,7 +1,7 @@
-// kprof.v1.QueriesService for one caller: user SQL in the sandbox, streamed as batches of columns. What a caller may
-// see and what a query may cost is the sandbox's business (storage/sandbox); here is who has to wait for whom.
+// kprof.v1.QueriesService for one caller: user SQL in the sandbox, streamed as batches of columns. The sandbox
+// (storage/sandbox) decides what a caller may see and what a query may cost; this service decides which query waits.
 //
-// Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
+// Handlers run on gRPC's threads and never block. The context outlives it, it outlives its calls.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // grpc.reflection.v1alpha.ServerReflection for one caller: the services that are served, and the descriptors of all
-// that they are made of. Our own, so that whoever asks comes by the caller's admission as with any call, and costs no
-// thread: gRPC's own one is a synchronous service, which has threads in each server. A stream counts among the caller's
+// that they are made of. It takes the place of gRPC's own, a synchronous service that has threads in each server: here
+// each call passes the caller's admission, as any other, and costs no thread. A stream counts among the caller's
 // watches, each of its questions as a call.
 //
 // Handlers run on gRPC's threads and never block.

@@ -1,6 +1,6 @@
-// kprof.v1.RunsService for one caller. Translates, authorises, hands on; the meaning is in runs/.
+// kprof.v1.RunsService for one caller. Translates, authorises, hands on; the work is done in runs/.
 //
-// Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
+// Handlers run on gRPC's threads and never block. The context outlives it, it outlives its calls.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class RunsServiceImpl final : public v1::RunsService::WithRawCallbackMethod_List
                                          v1::SubmitImportResponse* response) override;
   grpc::ServerUnaryReactor* GetRun(grpc::CallbackServerContext* context, const v1::GetRunRequest* request,
                                    v1::GetRunResponse* response) override;
-  // In bytes, as most answers are those of before (answer_cache.h).
+  // Request and response are bytes: most answers come from answer_cache.h.
   grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                      grpc::ByteBuffer* response) override;
   grpc::ServerWriteReactor<v1::WatchRunResponse>* WatchRun(grpc::CallbackServerContext* context,

@@ -24,11 +24,11 @@ namespace kprof {
 namespace {
 
 // SessionsService.OpenSession: opens a session or takes one up again, tells how it stands, and holds an attached one
-// while it lasts. One that nobody has heard of when it ends is closed. It lives on the io loop, where the session does;
-// a slow reader misses intermediate states, never the last.
-
-// All fields belong to the loop, where gRPC's reactions post to. It goes when gRPC is done with it and the session,
-// which is made durable by another thread, has been opened.
+// while the stream lasts. Closes a session of which its client has heard nothing when the stream ends. A slow reader
+// misses intermediate states, never the last.
+//
+// All fields belong to the io loop, where the session lives; gRPC's reactions post to it. The stream goes when gRPC is
+// done with it and the session, which another thread makes durable, has been opened.
 class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionResponse> {
  public:
   OpenSessionStream(CallRecord record, const ServiceContext& context, const v1::OpenSessionRequest& message)

@@ -1,6 +1,6 @@
-// kprof.v1.SessionsService for one caller. Translates, authorises, hands on; the meaning is in runs/.
+// kprof.v1.SessionsService for one caller. Translates, authorises, hands on; the work is done in runs/.
 //
-// Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
+// Handlers run on gRPC's threads and never block. The context outlives it, it outlives its calls.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// One call from its arrival to its end, as the admission counts it. Whatever serves a call owns its record, and says
-// with which code it ended; one that never says so was cancelled. What it took of its caller's account goes back with
-// it.
+// Records one call from its arrival to its end, as the admission counts it. The object that serves the call owns its
+// record, and tells it the code that the call ends with; without one the call was cancelled. The record gives back what
+// it took of the caller's account.
 //
 // One thread at a time.
 #pragma once
@@ -18,9 +18,10 @@
 
 namespace kprof {
 
-// Says in the code what gRPC's reactions promise: what was done before a call was given to gRPC (StartRead, StartWrite,
-// Finish) happened before the reaction to it (OnReadDone, OnWriteDone, OnDone), on whatever thread that comes. gRPC
-// keeps the promise with locks inside its library, where a thread sanitizer does not look; an atomic of ours it sees.
+// Shows a thread sanitizer the order that gRPC's reactions promise: work done before a call was given to gRPC
+// (StartRead, StartWrite, Finish) happened before the reaction to it (OnReadDone, OnWriteDone, OnDone), on whatever
+// thread that comes. gRPC keeps the promise with locks inside its library, where a thread sanitizer does not look; it
+// sees this atomic.
 //
 // Any thread.
 class TsanHandoff {
@@ -50,12 +51,12 @@ class CallRecord {
     admission_->Leave(rpc_, code_, began_ns_);
   }
 
-  // Not ok: the call is to be ended with it, at once.
+  // If it is not ok: end the call with it, at once.
   const Status& admitted() const { return admitted_; }
   const Caller& caller() const { return admission_->caller(); }
   Rpc rpc() const { return rpc_; }
 
-  // The call is one that goes on until something happens. Once; from then on `admitted` may be kQueueFull, too.
+  // Call it once, for a call that goes on until something happens; from then on `admitted` may be kQueueFull, too.
   void BecomeWatch() {
     if (!admitted_.ok()) return;
     admitted_ = admission_->TakeWatch(rpc_);
@@ -73,7 +74,7 @@ class CallRecord {
     if (answer_bytes_ != 0) account().GiveAnswerBack(std::exchange(answer_bytes_, 0));
   }
 
-  // What to end the call with; remembered. Before Finish: what comes after it may find the record gone.
+  // Remembers the status, and returns it for Finish. Call it before Finish: afterwards the record may be gone.
   grpc::Status Ending(const grpc::Status& status) {
     code_ = static_cast<CanonicalCode>(status.error_code());
     return status;

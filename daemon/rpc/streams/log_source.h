@@ -1,5 +1,5 @@
-// What a run's command printed, as a stream: from the live log while it runs, from the kept one when it is over.
-// What the run is doing it hears from Runs, so that following a silent one costs next to nothing.
+// The source of RunsService.ReadLog: the output of a run's command, from the live log while it runs, from the kept one
+// afterwards. Runs tells it the run's state, so that following a silent run costs next to nothing.
 #pragma once
 
 #include <memory>

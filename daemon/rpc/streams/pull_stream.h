@@ -1,16 +1,9 @@
 // A server stream that is pulled: the next message is made only when the last one is on its way, so a slow client slows
 // its source and nothing piles up. When the client goes, the source's stop token fires.
 //
-// The source runs on `pool`, one call at a time; what it fails with ends the stream, and so does kQueueFull when the
-// pool takes no more. Owns itself; lives until gRPC is done with it and the loop has turned once more. Loop and pool
-// outlive it.
-//
-// A stream whose source holds something that others need (a read transaction) is given the call's context: it is
-// cancelled when the client has not taken a message for kUnreadLimitMs.
-//
-// Each message counts, as a whole chunk, against what the caller's clients have not taken (call_admission.h). Where
-// there is no room for one more, the stream waits for about a minute, one with a context not at all, and ends with
-// kQueueFull.
+// The source runs on `pool`, one call at a time. A failure of it ends the stream, and so does kQueueFull when the pool
+// takes no more. Owns itself; lives until gRPC is done with it and the loop has turned once more. Loop and pool outlive
+// it.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -35,22 +28,26 @@ namespace kprof {
 
 enum class Pulled {
   kMessage,     // there is one, send it
-  kNothingYet,  // ask again in a moment, and ever more seldom, or when the source wakes the stream
+  kNothingYet,  // ask again after a pause, which grows, or when the source wakes the stream
   kEnd,
 };
 
-// Where the messages of one stream come from. Made on any thread, used on the pool's; destroyed there or, when the pool
-// took no more, on the io loop.
+// Makes the messages of one stream. Made on any thread, used on the pool's; destroyed there or, when the pool took no
+// more, on the io loop.
 template <typename Response>
 class PullSource {
  public:
   virtual ~PullSource() = default;
   // Fills `message`, which is empty. Blocking is fine; look at the token. Not called again after kEnd or a failure.
   virtual Result<Pulled> Next(Response& message, std::stop_token stop) = 0;
-  // Given before the first Next. On the io loop, and there also when the stream has ended, `wake` ends a pause.
+  // Called before the first Next. The source may call `wake` on the io loop, also when the stream has ended: it ends a
+  // pause.
   virtual void WakeBy(std::function<void()> /*wake*/) {}
 };
 
+// Each message counts, as a whole chunk, against the bytes that the caller's clients have not taken (call_admission.h).
+// Without room for one more the stream waits for about a minute, one that is impatient not at all, and ends with
+// kQueueFull.
 template <typename Response>
 class PullStream final : public grpc::ServerWriteReactor<Response> {
  public:
@@ -59,7 +56,8 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   static constexpr int64_t kUnreadLimitMs = 60'000;
   static constexpr int kMostWaitsForRoom = 120;
 
-  // `impatient`: null, or the call's context.
+  // `impatient`: null, or the call's context, where the source holds something that others need (a read transaction).
+  // Then the call is cancelled when the client has not taken a message for kUnreadLimitMs.
   PullStream(CallRecord record, IoLoop& loop, WorkerPool& pool, std::unique_ptr<PullSource<Response>> source,
              grpc::CallbackServerContext* impatient = nullptr)
       : loop_(loop),
@@ -91,7 +89,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
     stop_.request_stop();
     loop_.Post([this] { Wake(); });  // before OnDone, so before the end of this
   }
-  // The timer is the loop's, so the end is, too.
+  // The end is on the loop, as the timer is the loop's.
   void OnDone() override {
     to_grpc_.Take();
     {
@@ -138,7 +136,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
     loop_.Post([this, pause_ms] { Pause(pause_ms); });
   }
 
-  // Io loop, both. Who is woken between two pauses has no second one.
+  // Both: io loop. A stream that is woken between two pauses has no second one.
   void Pause(int64_t pause_ms) {
     if (std::exchange(woken_, false)) return PullSoon();
     timer_ = loop_.After(pause_ms * kNanosPerMilli, [this] {

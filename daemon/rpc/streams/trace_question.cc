@@ -14,9 +14,8 @@
 namespace kprof {
 namespace {
 
-// Where the parts of a run's trace are.
-
-// As the catalog has them. Fails with kUsage where the run has no trace; `act` begins the message.
+// The places of the parts of a run's trace, as the catalog has them. Fails with kUsage where the run has no trace;
+// `act` begins the message.
 Result<std::vector<TracePlace>> FindTrace(const Layout& layout, const RunRow& run, const std::string& act) {
   if (run.trace.empty()) {
     return Fail(ErrorCode::kUsage, act, "run " + run.id + " has no trace", "name one that has, or leave it out");

@@ -1,11 +1,11 @@
-// A question to traces while its stream lives, whatever asks it (user SQL, an analysis): which runs it is about, within
-// which limits, and when it is its turn.
+// A question to traces while its stream lives, from user SQL or an analysis: its runs, its limits, and its turn to
+// work.
 //
-// A question that has worked for kShortMs holds a place among the long ones while it works; there are fewer of these
-// than threads, so that short questions always find one. Without a place it waits, for a while: between two pieces of
-// its answer as it is, before its first one by beginning anew when there is a place.
+// A question that has worked for kShortMs holds a place among the long ones while it works. These are fewer than the
+// threads, so that short questions always find one. A question without a place waits for a while: between two pieces of
+// its answer as it is, before the first piece by beginning anew when there is a place.
 //
-// On the threads of the stream's pool, one at a time. `parts` outlives it.
+// On the threads of the stream's pool, one at a time. The context outlives it.
 #pragma once
 
 #include <google/protobuf/repeated_ptr_field.h>
@@ -27,28 +27,28 @@ namespace kprof {
 
 class TraceQuestion {
  public:
-  // `act`: what it is called in messages, "query".
+  // `act`: its name in messages, "query".
   TraceQuestion(const ServiceContext& context, const Caller& caller, std::string act);
 
-  // Of what a client asks for. Fails with kUsage for a limit that is negative or over its own.
+  // Fails with kUsage if a limit that the client asks for is negative or over its own limit.
   Status CheckLimits(int64_t timeout_ms, int runs) const;
   static Status OverLimit(const std::string& act, const std::string& field, int64_t asked, int64_t limit);
 
-  // The runs of these names and where their traces are; once: @last moves on while a question waits for its turn. Fails
-  // as LookUpStoredRun does for `rpc`, and with kUsage for one without a trace, unless such are taken: they may have
-  // metrics.
+  // Finds the runs of these names and where their traces are; once, as @last moves on while a question waits for its
+  // turn. Fails as LookUpStoredRun does for `rpc`, and with kUsage for a run without a trace, unless such runs are
+  // taken: they may have metrics.
   enum class WithoutTrace { kRefused, kTaken };
   Status FindRuns(const google::protobuf::RepeatedPtrField<std::string>& names, Rpc rpc,
                   WithoutTrace without_trace = WithoutTrace::kRefused);
   const std::vector<RunRow>& runs() const { return runs_; }
   const std::vector<TracePlace>& places() const { return places_; }
 
-  // Whether it may work now; false: ask again in a moment. Fails with kQueueFull when it has waited too long, for
+  // True if it may work now; false: ask again in a moment. Fails with kQueueFull when it has waited too long, for
   // `timeout_ms` at most.
   Result<bool> BeginTurn(int64_t timeout_ms);
   // For the budget of the work in this turn.
   LongWork LongWorkOfTurn();
-  // True: the work was ended for want of a place. Who can begins anew, after Wait.
+  // True if the work was ended because there was no place for it. Then it may begin anew, after Wait.
   bool EndTurn();
   void Wait();
 

@@ -1,9 +1,9 @@
-// A unary call that is answered when its handler has returned: with what a worker made of it, or with a run. Large
-// answers count against what the caller's clients have not read yet (call_admission.h): one too many is refused when it
-// is made, or, of a call that changes something, before it does.
+// A unary call that is answered after its handler has returned: with a worker's result, or with a run. Large answers
+// count against the bytes that the caller's clients have not read yet (call_admission.h). An answer without room is
+// refused when it is made; a call that changes something is refused before it does.
 //
-// Owns itself; End is called exactly once, from any thread, and nothing of the call, its request and its response may
-// be touched after it. The stop token fires when the client is gone.
+// Owns itself; End is called exactly once, from any thread. Afterwards nothing of the call, its request and its
+// response may be touched. The stop token fires when the client is gone.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -25,10 +25,10 @@ namespace kprof {
 
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
-  // The size of the answer as it is when the call ends; none: too small to count.
+  // The size of the answer when the call ends; none: too small to count.
   using AnswerSize = std::function<size_t()>;
 
-  // Ends it at once when the admission refuses; then `refused`, and there is nothing left to do but to return it.
+  // Ends the call at once when the admission refuses; then it is `refused`, and the handler only returns it.
   UnaryCall(std::shared_ptr<CallAdmission> admission, Rpc rpc, AnswerSize answer_size = nullptr)
       : record_(std::move(admission), rpc), answer_size_(std::move(answer_size)) {
     refused_ = !record_.admitted().ok();
@@ -38,8 +38,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   bool refused() const { return refused_; }
   std::stop_token stop() const { return stop_.get_token(); }
 
-  // Before something is changed: room for an answer of about that size. kQueueFull: end the call with it, and change
-  // nothing.
+  // Call it before something is changed: makes room for an answer of about that size. kQueueFull: end the call with it,
+  // and change nothing.
   Status MakeRoom(size_t answer_bytes) {
     RETURN_IF_ERROR(record_.TakeAnswer(answer_bytes));
     has_room_ = true;
@@ -53,13 +53,13 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     Finish(std::move(ending));
   }
 
-  // With that run in `out`, a part of the response, or with why there is none.
+  // Ends with that run in `out`, a part of the response, or with why there is none.
   void EndWith(const Result<RunRow>& row, v1::Run* out) {
     if (row.ok()) FillRun(*row, *out);
     End(row.status());
   }
 
-  // With what `work` returns, on a worker; at once, with kQueueFull, when the pool takes no more.
+  // Ends with what `work` returns, on a worker; at once, with kQueueFull, when the pool takes no more.
   void EndOnWorker(WorkerPool& pool, std::function<Status()> work) {
     Status submitted = pool.Submit([this, work = std::move(work)] { End(work()); });
     if (!submitted.ok()) End(submitted);
@@ -85,7 +85,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   TsanHandoff to_grpc_;
 };
 
-// The size of that message, or of those bytes, as they are when it is asked.
+// The size of that message, or of those bytes, at the time when it is asked.
 inline UnaryCall::AnswerSize SizeOf(const google::protobuf::Message* answer) {
   return [answer] { return answer->ByteSizeLong(); };
 }

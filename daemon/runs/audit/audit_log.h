@@ -1,18 +1,12 @@
-// The audit: what of the daemon's doings is written down, when, and what when it cannot be. Who acted is told by who
-// asks; the table is storage/catalog/audit_table.h, and how long entries are kept audit_retention.h.
+// The audit: records what the daemon does. Its callers say who acted. The table is storage/catalog/audit_table.h;
+// audit_retention.h says how long entries are kept.
 //
-// Three ways in, by what can be promised:
+// Three ways in, with different promises:
 // - A change of a run or a session brings its entry along (AuditEntryOf, AppendAudit), in its own transaction: there is
 //   never one without the other, and none is there twice, wherever a crash falls.
 // - So does a lease: it is granted with the state that follows from it, and ended with the end. As states are committed
-//   before they are acted on, nothing ever ran on a device of which the audit does not say whose it was.
+//   before they are acted on, nothing ever ran on a device before the audit said whose it was.
 // - All else is recorded by itself, in the order in which it happened (Record).
-//
-// What cannot be stored, on a full disk, is kept in memory and tried again, kMostKept entries; what comes then is lost,
-// and counted, and the audit says how many and since when as soon as it can say anything. Entries that came late have
-// later ids; their time is that of the deed.
-//
-// Record and RecordRefusal: any thread; never block. The rest: io loop only.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +30,7 @@
 
 namespace kprof {
 
-// What is recorded; docs/audit.md explains each. Names are for good: people search for them.
+// The recorded actions; docs/audit.md explains each. Names are for good: people search for them.
 namespace audit {
 inline constexpr char kSubmit[] = "submit";
 inline constexpr char kCancel[] = "cancel";
@@ -62,52 +56,55 @@ inline constexpr char kGap[] = "gap";
 }  // namespace audit
 
 inline constexpr char kDaemonCaller[] = "kprofd";
-// The daemon itself, in what it does for `uid`.
+// The daemon itself, as it acts for `uid`.
 Actor DaemonFor(uint32_t uid);
 
-// Of a run, as it is now.
+// An entry about a run, as it is now.
 AuditEntry AuditEntryOf(const Actor& by, const char* action, const RunRow& run, int64_t time_ns);
 
-// Of a lease; nothing for one without a device. `held_ns`: nothing when that is not known, over a restart.
+// Entries about a lease; nothing for a lease without a device. `held_ns`: nothing when it is not known, over a restart.
 std::optional<AuditEntry> LeaseGranted(const Lease& lease, int64_t time_ns);
 std::optional<AuditEntry> LeaseEnded(const Lease& lease, const std::string& outcome, std::optional<int64_t> held_ns,
                                      int64_t time_ns);
 
-// Somebody was not let do something.
+// A call or a connection that was refused.
 struct Refusal {
   Actor by;
-  std::string act;  // "kprof.v1.RunsService/DeleteRun", "connect": of few different words
+  std::string act;  // "kprof.v1.RunsService/DeleteRun", "connect"; there are few different ones
   ErrorCode code = ErrorCode::kNotPermitted;
-  std::string why;         // may be empty; what is too long is cut
-  std::string run_id;      // of what exists, also where whoever asked may not know it; empty: none
+  std::string why;         // may be empty; a long one is cut
+  std::string run_id;      // of a run that exists, also where the caller may not know that; empty: none
   std::string session_id;  // the same
 };
 
+// Records entries, and keeps those that cannot be stored yet, on a full disk: up to kMostKept are kept in memory and
+// tried again. Later ones are lost and counted; as soon as the audit can be stored again it says how many, and since
+// when. Entries that came late have later ids; their time is that of the deed.
+//
+// Record, RecordRefusal, CloseRefusals: any thread; never block. The rest: io loop only.
 class AuditLog {
  public:
   static constexpr size_t kMostKept = 4096;
-  // Of one who is refused the same again and again, for the same reason, the first time is recorded, then how often it
-  // was, once a minute.
+  // Refusals with the same caller, act and code: the first is recorded at once, the others as a number, once a minute.
   static constexpr int64_t kRefusalsMs = 60'000;
   static constexpr size_t kMostRefused = 1024;  // different ones in a minute; the others are counted together
   static constexpr size_t kWhyLimitBytes = 200;
 
-  // All must outlive it. What it has not stored when it ends is in the log.
+  // All must outlive it. Entries that it has not stored when it ends go to the log.
   AuditLog(IoLoop& loop, const Clock& clock, Writer& writer, Metrics& metrics);
   ~AuditLog();
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
 
-  // Its time is now, unless it has one.
+  // The time of the entry is now, unless it has one.
   void Record(AuditEntry entry);
   void RecordRefusal(Refusal refusal);
 
-  // The refusals that were not told yet, before their minute is over: the last thing before the daemon's `stop`. Any
-  // thread.
+  // Records the refusals of this minute before it is over: the last thing before the daemon's `stop`. Any thread.
   void CloseRefusals();
 
  private:
-  // Who, by uid and caller; the act; the code.
+  // Uid and caller; the act; the code.
   using Refused = std::tuple<uint32_t, std::string, std::string, ErrorCode>;
   struct Refusals {
     int64_t more = 0;  // after the first

@@ -1,15 +1,14 @@
 // Keeps the audit within [audit]: entries expire by their age, and beyond a number. Each time any go the audit says how
 // many and why, in the transaction of the first of them, and so does the log.
 //
-// By number, who has the most entries loses theirs, oldest first, until all are at one level: whoever floods the audit
-// to push something out pushes out their own. Users count with their subordinate uids, as everywhere.
+// By number, the user with the most entries loses entries first, the oldest ones, until all are at one level: somebody
+// who floods the audit to push out an entry pushes out their own. Users count with their subordinate uids, as
+// everywhere. By age, entries go only where the clock is believed (expiry_clock.h).
 //
-// By age only where the clock is believed (expiry_clock.h).
+// A removal follows the policy under which it began. Under another policy it ends after the portion that is under way,
+// and the audit says how many entries stay.
 //
-// A removal goes by the policy under which it began: with another one it ends after the portion that is under way, and
-// the audit says how many did not go with it.
-//
-// Io loop only; counting is a worker's, removing the writer's, a portion at a time.
+// Io loop only; a worker counts, the writer removes, a portion at a time.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +33,7 @@ struct AuditPolicy {
   bool operator==(const AuditPolicy&) const = default;
 };
 
-// How many entries each has to lose so that `most` are left: those that have the most come down to one level.
+// The entries that each account has to lose so that `most` are left: those that have the most come down to one level.
 std::map<uint32_t, int64_t> EntriesBeyond(const std::map<uint32_t, int64_t>& entries, int64_t most);
 
 class AuditRetention {
@@ -44,7 +43,7 @@ class AuditRetention {
   static constexpr int64_t kLookEveryMs = 30'000;
   static constexpr int64_t kPauseMs = 100;
   static constexpr int64_t kAtOnce = 5'000;
-  // It comes down to this much less than allowed: then it has not to count at each look.
+  // Removes this part of the limit more than it must, so that it need not count at each look.
   static constexpr int64_t kSparePart = 16;
 
   struct Context {
@@ -59,11 +58,11 @@ class AuditRetention {
   AuditRetention(const AuditRetention&) = delete;
   AuditRetention& operator=(const AuditRetention&) = delete;
 
-  // From here on; looks at once. The same again changes nothing.
+  // Takes this policy from here on; looks at once. The same policy again changes nothing.
   void SetPolicy(const AuditPolicy& policy);
 
  private:
-  // What is to go, decided once: so many of each account, oldest first.
+  // The entries that go, decided once: so many of each account, oldest first.
   struct Plan {
     uint64_t policy_number = 0;               // the policy that wants it
     std::map<uint32_t, uint32_t> account_of;  // by uid, of all that had entries
@@ -71,9 +70,9 @@ class AuditRetention {
     int64_t behind_id = 0;                    // where to go on
     int64_t to_id = 0;                        // the last one that goes
     int64_t to_ns = 0;
-    std::optional<AuditEntry> entry;  // that says so; until it is stored
+    std::optional<AuditEntry> entry;  // tells of it; until it is stored
 
-    // Whether this one goes; then there is one less to go.
+    // True if this entry goes; then one less is to go.
     bool Takes(const AuditMark& mark);
   };
   struct Count {
@@ -82,14 +81,14 @@ class AuditRetention {
   };
 
   void ExpireOld();
-  // `left`: so many the audit says go, and are there still; none: it does not say so yet.
+  // `left`: entries that the audit said go, and that are there still; none: it has not said so yet.
   void ExpireBefore(int64_t before_ns, uint64_t policy_number, std::optional<int64_t> left);
   void Look();
   void OnCounted(Count count);
   void FindEnd(Plan plan);
   void Remove(Plan plan);
   void EndLook() { looking_ = false; }
-  // Of those that the audit said go.
+  // Records that so many entries stay that the audit said go.
   void SayThatTheyStay(int64_t entries);
   AuditEntry ExpiryEntry(std::string detail) const;
 
@@ -97,14 +96,15 @@ class AuditRetention {
   const AccountOf account_of_;
   Counter& trimmed_;
   AuditPolicy policy_;
-  uint64_t policy_number_ = 0;  // another one, another number; 0: there is none yet
-  // So many there were at most when so many had ever been: no more than these and what came since.
+  uint64_t policy_number_ = 0;  // changes with the policy; 0: there is none yet
+  // At most known_ entries were there when known_ever_ had ever been stored. So there are at most these, and later
+  // ones.
   int64_t known_ = 0;
   int64_t known_ever_ = 0;
   bool looking_ = false;
   IoLoop::Timer expire_;
   IoLoop::Timer expire_more_;
-  int64_t expire_left_ = 0;  // while that is pending: what it goes on with
+  int64_t expire_left_ = 0;  // while that is pending: its `left`
   IoLoop::Timer look_;
   IoLoop::Timer remove_;
 };

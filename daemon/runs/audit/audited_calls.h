@@ -1,6 +1,6 @@
-// Who a caller is in the audit, and what of calls and connections goes there: those that were refused. A refusal is
-// recorded where it is decided, by whoever knows what it was about: at the admission (here), or where the object was
-// found (object_lookup.h, object_lookup.h). What is done is recorded where it is done (audit_log.h).
+// Records refused calls and connections in the audit. Each refusal is recorded by the code that knows its object: at
+// the admission (here), or where the object was found (object_lookup.h). Acts that are done are recorded where they are
+// done (audit_log.h).
 #pragma once
 
 #include <string>
@@ -13,14 +13,13 @@
 
 namespace kprof {
 
+// The caller as the audit names it.
 inline Actor ActorOf(const Caller& caller) {
   return {caller.uid, caller.certificate.empty() ? "local" : "certificate:" + caller.certificate,
           caller.certificate_id};
 }
 
-// Any thread, all of these.
-
-// Records that the caller was not let do that, for this reason.
+// Records that the caller was not allowed that act, for this reason. Any thread, as all of these.
 inline void RecordRefused(AuditLog& audit, const Caller& caller, const char* act, const Status& status) {
   audit.RecordRefusal({ActorOf(caller), act, status.code(), status.why(), {}, {}});
 }
@@ -28,7 +27,7 @@ inline void RecordRefused(AuditLog& audit, const Caller& caller, Rpc rpc, const 
   RecordRefused(audit, caller, RuleOf(rpc).method, status);
 }
 
-// The same, or is over a limit: if that is what `status` says.
+// The same, if `status` says that the caller is not allowed it, or is over a limit.
 inline void RecordIfRefused(AuditLog& audit, const Caller& caller, const char* act, const Status& status) {
   if (status.code() != ErrorCode::kNotPermitted && status.code() != ErrorCode::kQueueFull) return;
   RecordRefused(audit, caller, act, status);
@@ -37,7 +36,7 @@ inline void RecordIfRefused(AuditLog& audit, const Caller& caller, Rpc rpc, cons
   RecordIfRefused(audit, caller, RuleOf(rpc).method, status);
 }
 
-// Records that the caller was not let do this to that one, which exists, whatever the caller was told of that.
+// Records that the caller was not allowed this act on that object, which exists, whatever the caller was told.
 inline void RecordRefused(AuditLog& audit, const Caller& caller, Rpc rpc, const RunRow& run, const Status& status) {
   const std::string whose = "it belongs to uid " + std::to_string(run.uid);
   audit.RecordRefusal({ActorOf(caller), RuleOf(rpc).method, status.code(), whose, run.id, run.session_id});
@@ -48,7 +47,7 @@ inline void RecordRefused(AuditLog& audit, const Caller& caller, Rpc rpc, const 
   audit.RecordRefusal({ActorOf(caller), RuleOf(rpc).method, status.code(), whose, {}, session.id});
 }
 
-// Hears of all calls before `next` does.
+// Records refusals, then passes all that it is told on to `next`.
 class AuditedCalls final : public CallObserver {
  public:
   AuditedCalls(AuditLog& audit, CallObserver& next) : audit_(audit), next_(next) {}

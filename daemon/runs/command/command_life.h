@@ -1,9 +1,10 @@
 // The life of a command: one run from the moment it has its devices, or its step before them (--prepare), until its end
-// is known: preparing, running, collecting. Files that it left are kept in `collecting` (output_keeping.h); its devices
-// are free by then. Each state is committed before it is acted on: nothing is set up before `preparing` is
-// durable, and with it that the audit says whose the devices are, and that the run has been told of what may use them
-// besides; nothing is executed before `running` is. Does not queue and does not commit the end; that is runs.h, which
-// owns it.
+// is known: preparing, running, collecting. In `collecting` the files that it left are kept (output_keeping.h); its
+// devices are free by then.
+//
+// Each state is committed before it is acted on. Nothing is set up before `preparing` is durable; with it the audit
+// says whose the devices are, and the run has been told what else may use them. Nothing is executed before `running` is
+// durable. Does not queue and does not commit the end; that is runs.h, which owns it.
 //
 // Io loop only; life.h says how it ends.
 #pragma once
@@ -26,21 +27,21 @@
 
 namespace kprof {
 
-// Of who took longer than it may.
+// The grace of a run that took too long.
 inline constexpr int64_t kTimeoutGraceMs = 5000;
 
 class CommandLife final : public Life {
  public:
   // `row` is queued; its devices are held for it, unless it `prepares`: then a step runs before it wants them.
-  // `account`: whom limits count it as. `longest_ms`: the timeout of one that asked for none, and what its steps may
-  // take; 0: none.
+  // `account`: the user that limits count it as. `longest_ms`: the timeout of a run that asked for none, and the limit
+  // of its steps; 0: none.
   CommandLife(const RunContext& context, RunRow row, uint32_t account, bool prepares, int64_t longest_ms,
               LifeEvents events);
   ~CommandLife() override;
 
   void Begin() override;
   void OnGranted(const std::vector<TrustReason>& trust) override;
-  // Of the command.
+  // Ends the command; after that, the keeping of its files.
   bool Stop(const Status& reason, int64_t grace_ms) override;
   void Doubt(const TrustReason& reason) override { row_.trust.push_back(reason); }
   bool has_begun() const override { return went_; }
@@ -58,7 +59,7 @@ class CommandLife final : public Life {
 
   // `also`: in the same transaction, if anything.
   void Commit(std::function<Status(Db&)> also, std::function<void(Status)> then);
-  // Does the work on a worker and goes on with what it gives, on the loop.
+  // Does the work on a worker, and goes on with its result on the loop.
   template <typename T>
   void OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (CommandLife::*then)(Result<T>));
   void CommitPreparing(std::function<void()> then);
@@ -85,7 +86,7 @@ class CommandLife final : public Life {
   void CollectWhenReady();
   void CollectFiles();
   void OnCollected(Result<Gathered> gathered);
-  // Where its tool's own files go, of a run that the daemon starts.
+  // The folder for its tool's own files, of a run that the daemon starts.
   std::string OutputFolderOf(const std::string& id) const;
   void OnOutputsOver();
   bool StopKeeping(const Status& reason);
@@ -98,9 +99,9 @@ class CommandLife final : public Life {
   RunRow row_;
   const bool prepares_;
   bool leased_ = false;                   // its devices are its own, and that is known or being stored
-  bool preparing_devices_ = false;        // of one that prepares
-  std::vector<std::string> environment_;  // of its caller, until its devices are given to it
-  bool timeout_is_nodes_ = false;         // it asked for none itself
+  bool preparing_devices_ = false;        // of a run that prepares
+  std::vector<std::string> environment_;  // its caller's, until its devices are added to it
+  bool timeout_is_nodes_ = false;         // the run asked for none itself
   DeviceHold hold_;
   bool left_devices_ = false;
   RunFiles files_;
@@ -128,8 +129,8 @@ class CommandLife final : public Life {
   const int64_t longest_ms_;
   OutputKeeping outputs_;
   bool was_stopped_keeping_ = false;
-  std::optional<Status> daemon_stops_;  // while what it left was kept
-  IoLoop::Timer timeout_;               // of the command; before it, of the queue for who is held up
+  std::optional<Status> daemon_stops_;  // it stopped while files were kept
+  IoLoop::Timer timeout_;               // of the command; before it, of the queue for a run that is held up
 };
 
 }  // namespace kprof

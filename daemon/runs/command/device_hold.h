@@ -1,8 +1,8 @@
-// What a run does with the devices that it holds. Before its command starts: waits until they are quiet, nobody else
-// profiles and nobody has ncu's lock, where it or its tool wants that; locks their clocks; lets them cool down. While
-// that runs it watches them. Then it gives all back. Of a run within a session the clocks are the session's.
+// Prepares the devices that a run holds, and gives them back. Before its command starts: waits until they are quiet,
+// nobody else profiles and nobody has ncu's lock, where the run or its tool wants that; locks their clocks; lets them
+// cool down. While the command runs it watches them. For a run within a session the clocks are the session's.
 //
-// Io loop only. Nothing blocks. Whoever prepares must end.
+// Io loop only. Nothing blocks. After Prepare, End must be called.
 #pragma once
 
 #include <sys/types.h>
@@ -33,8 +33,8 @@ class CoolDown {
  public:
   static constexpr uint32_t kHeadroomC = 10;
 
-  // `cooled` is called once, from the loop: with nothing when all are cool, or do not tell; after `limit_ns` with those
-  // that are not.
+  // `cooled` is called once, from the loop: with nothing when all are cool, or do not tell; after `limit_ns` with a
+  // reason for each that is still warm.
   CoolDown(IoLoop& loop, NodeDevices& devices, std::vector<std::string> device_ids, int64_t limit_ns,
            std::function<void(std::vector<TrustReason>)> cooled);
 
@@ -55,21 +55,21 @@ class CoolDown {
 
 class DeviceHold {
  public:
-  // `run`: as it was asked for.
+  // `run`: as it was submitted.
   DeviceHold(const RunContext& context, const RunRow& run);
   ~DeviceHold();
   DeviceHold(const DeviceHold&) = delete;
   DeviceHold& operator=(const DeviceHold&) = delete;
 
-  // By what name it holds clocks and pauses: "run 01hx3m5q".
+  // The name under which it holds clocks and pauses: "run 01hx3m5q".
   static std::string HolderOf(const std::string& run_id) { return "run " + run_id; }
-  // That other profilers were not paused for a while.
+  // The reason that other profilers were not paused for a while.
   static TrustReason PauseLost(const Status& why);
 
-  // Of its tool (capture/tool.h), besides what it asks for itself.
+  // The needs of its tool (capture/tool.h), besides those of the run itself.
   struct Needs {
     bool profilers_paused = false;
-    std::vector<std::string> ncu_locks;  // that nobody is to have
+    std::vector<std::string> ncu_locks;  // locks that nobody else may have
   };
   struct Ready {
     std::vector<TrustReason> trust;
@@ -77,18 +77,18 @@ class DeviceHold {
   };
   // `ready` is called once, maybe at once.
   void Prepare(Needs needs, std::function<void(const Ready&)> ready);
-  // The run is to end: what is waited for is not waited for any more.
+  // The run is to end: waits for nothing any more.
   void Hurry();
 
   // Its command starts. REQUIRES: it is ready; the run's folder is there until it has ended.
   void BeginWatching();
-  // Runs, as this process. REQUIRES: they are watched, and it has not ended.
+  // The command runs as this process. REQUIRES: the devices are watched, and End was not called.
   void NoteCommand(pid_t command);
-  // It is over, and what follows is not to be seen on them.
+  // The command is over: what devices do from here on is not the run's.
   void EndWatching();
 
-  // `ended` is called once, from the loop or at once: when the devices are as they were, and all that was seen of them
-  // is kept. In whatever state it is: one that is not ready by now never will be.
+  // Gives the devices back, in any state; `ready` is then never called. `ended` is called once, from the loop or at
+  // once: when the devices are as they were, and all that was seen of them is kept.
   void End(std::function<void(WatchedDevices)> ended);
 
  private:
@@ -119,9 +119,9 @@ class DeviceHold {
   IoLoop::Timer count_limit_;
   std::unique_ptr<DeviceWatch> watch_;
   bool ends_watching_ = false;
-  bool watched_ = false;  // all that was seen is kept
+  bool watched_ = false;  // all that was seen of them is kept
   WatchedDevices seen_;
-  int owed_ = 0;          // of an end
+  int owed_ = 0;          // parts of End that are not over
   bool is_over_ = false;  // End was called: nothing more is taken
   std::function<void(WatchedDevices)> ended_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // answers may come when it is gone

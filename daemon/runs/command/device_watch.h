@@ -23,21 +23,20 @@
 
 namespace kprof {
 
-// What a run's devices told while they were watched, as a part of its trace: a counter for each thing of each device.
-// Written as it comes, so that a run that lasts for days takes no more memory than one of a minute.
-//
-// Io loop only. Nothing blocks: the file is written on a worker. Kept by its own jobs; one that is let go of before
-// Finish leaves nothing behind.
-
 // The part's name, which no other part of a run has.
 inline constexpr std::string_view kSamplePart = "samples";
 
-// Removes what a run that was cut off left of it. Blocking.
+// Removes the part that a run left when it was cut off. Blocking.
 Status RemoveSamplePart(Files& files, const Layout& layout, const std::string& run_id);
 
+// Keeps what a run's devices told while they were watched, as a part of its trace: a counter for each quantity of each
+// device. Written as it comes, so that a run that lasts for days takes no more memory than one of a minute.
+//
+// Io loop only. Nothing blocks: the file is written on a worker. Its own jobs keep it alive; without Finish it leaves
+// nothing behind.
 class KeptSamples : public std::enable_shared_from_this<KeptSamples> {
  public:
-  // What comes while the disk takes nothing is kept up to this; what is more is counted, and told in the part.
+  // The most rows that wait while the disk takes none. More are counted, and the part tells their number.
   static constexpr size_t kMostWaitingRows = 1 << 20;
 
   struct WatchedDevice {
@@ -45,13 +44,13 @@ class KeptSamples : public std::enable_shared_from_this<KeptSamples> {
     std::string name;
     std::vector<std::string> counters;  // by their numbers
   };
-  // Its time 0 is now. REQUIRES: the run's folder is there, and stays until `finished` is called.
+  // Time 0 of the part is now. REQUIRES: the run's folder is there, and stays until `finished` is called.
   KeptSamples(const RunContext& context, std::string run_id, std::vector<WatchedDevice> devices);
   ~KeptSamples() { DropFile(); }
   KeptSamples(const KeptSamples&) = delete;
   KeptSamples& operator=(const KeptSamples&) = delete;
 
-  // `device`: which one of these.
+  // `device`: the index of one of these.
   void Add(size_t device, size_t counter, int64_t mono_ns, double value);
 
   // Nothing is added from here on. `finished` is called once, from the loop: with nothing where there were no samples.
@@ -73,13 +72,13 @@ class KeptSamples : public std::enable_shared_from_this<KeptSamples> {
   const int64_t base_unix_ns_;
   EventRows rows_;
   int64_t left_out_ = 0;
-  std::shared_ptr<File> file_;  // of one job at a time; null: none was begun
+  std::shared_ptr<File> file_;  // used by one job at a time; null: none was begun
   bool writing_ = false;
   Status failed_;
   std::function<void(Result<std::optional<TracePartRow>>)> finished_;
 };
 
-// What a run's row gets of it.
+// The results of a watch, for the run's row.
 struct WatchedDevices {
   std::vector<TrustReason> trust;
   std::vector<MetricRow> metrics;
@@ -88,17 +87,18 @@ struct WatchedDevices {
 
 class DeviceWatch {
  public:
-  // Watches from here on; what Neuron devices were last heard to have counted is what they count from. REQUIRES:
-  // parts.node_devices, and with it parts.user_names; the run's folder is there until `ended` is called.
+  // Watches from here on. Counts of Neuron devices begin at the last ones that were told before. REQUIRES: the context
+  // has node_devices, and so user_names; the run's folder is there until `ended` is called.
   DeviceWatch(const RunContext& context, const RunRow& run);
   DeviceWatch(const DeviceWatch&) = delete;
   DeviceWatch& operator=(const DeviceWatch&) = delete;
 
-  // The command runs as this process. Before, and where it is not known, nobody on a device is called another one.
+  // The command runs as this process. Before this, and where it is not known, no process on a device counts as somebody
+  // else's.
   void NoteCommand(pid_t command);
 
-  // `ended` is called once, from the loop: when the devices have told all that they saw by now, within a second, and it
-  // is on the disk.
+  // `ended` is called once, from the loop: when the devices have told all that they saw by now, within a second, and
+  // that is on the disk.
   void End(std::function<void(WatchedDevices)> ended);
 
  private:
@@ -107,8 +107,8 @@ class DeviceWatch {
     Conditions conditions;
     bool is_neuron = false;
     size_t cores = 0;                  // of a Neuron device, when the run began
-    int64_t reported_mono_ns = 0;      // and its last report; those of before are none of the run's
-    std::optional<DeviceFacts> whose;  // what it told last of who is on it
+    int64_t reported_mono_ns = 0;      // its last report; earlier ones are not the run's
+    std::optional<DeviceFacts> whose;  // the last that it told of the processes on it
     std::shared_ptr<void> watching;
   };
 

@@ -1,6 +1,6 @@
-// Of one run: the files that its command left, from the descriptors that its supervisor hands over until they are
+// Keeps the files that the command of one run left: from the descriptors that its supervisor hands over until they are
 // artifacts of the run and the traces among them parts of its trace. They are looked at, copied, and read in a place
-// among the imports. Says what of it belongs into the run's row; storing that is up to its owner.
+// among the imports. Says what belongs into the run's row; its owner stores that.
 //
 // Io loop only; what blocks is done on pools. Destroyed only when it is over, or was never begun.
 #pragma once
@@ -33,25 +33,25 @@ class OutputKeeping {
     // Once; maybe from inside Begin.
     std::function<void()> over;
   };
-  // `account`: whom limits count it as. `longest_ms`: that reading may take; 0: any time.
+  // `account`: the user that limits count the run as. `longest_ms`: the time that reading may take; 0: any time.
   OutputKeeping(const RunContext& context, const RunRow& run, uint32_t account, const Tool& tool, int64_t longest_ms,
                 Events events);
   OutputKeeping(const OutputKeeping&) = delete;
   OutputKeeping& operator=(const OutputKeeping&) = delete;
 
-  // Before Begin. A caller's descriptor counts among those that are held for imports.
+  // Call it before Begin. A descriptor from a caller's supervisor counts among those that are held for imports.
   void Take(const std::shared_ptr<ReceivedOutput>& file);
   void NoteLeftOut(const OutputsLeftOut& left_out) { left_out_ = left_out; }
   bool has_some() const { return !outputs_.empty(); }
 
-  // Nothing of it is to be kept. Instead of Begin.
+  // Keeps nothing. Instead of Begin.
   void Drop() { outputs_.clear(); }
 
-  // `taken`: the artifacts that the run has by then. REQUIRES: nothing else writes into its folder any more.
+  // `taken`: the artifacts that the run has already. REQUIRES: nothing else writes into its folder any more.
   void Begin(std::vector<ArtifactRow> taken);
 
-  // What is kept by now stays, and no more comes. False: it is over, or there is nothing to keep. Where the daemon
-  // stops, what is not kept is named.
+  // Keeps no more; files that are kept by now stay. False: it is over, or there is nothing to keep. Where the daemon
+  // stops, trust says how many files are not kept.
   bool Stop(bool daemon_stops);
 
   struct Kept {
@@ -70,7 +70,7 @@ class OutputKeeping {
   }
 
  private:
-  // Does the work on a worker and goes on with what it gives, on the loop.
+  // Does the work on a worker, and goes on with its result on the loop.
   template <typename T>
   void OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (OutputKeeping::*then)(Result<T>));
   void NoteWhatIsLeftOut();
@@ -85,7 +85,7 @@ class OutputKeeping {
   void CheckRoomOfParts();
   void DropParts(const Status& why);
   void OnPartsDropped(Result<bool> dropped);
-  // It is to end, or has to: then it does.
+  // Ends it, if it was stopped or has failed; true then.
   bool IsOver();
   void EndIt();
 
@@ -98,11 +98,11 @@ class OutputKeeping {
   const int64_t longest_ms_;
   const Events events_;
 
-  std::vector<HeldOutput> outputs_;  // that are not copied yet
+  std::vector<HeldOutput> outputs_;  // not copied yet
   OutputsLeftOut left_out_;          // by the supervisor
   int64_t refused_ = 0;              // for want of a place
   std::vector<ArtifactRow> taken_;
-  std::vector<KeptOutput> files_;  // that are copied
+  std::vector<KeptOutput> files_;  // copied
   Kept kept_;
   bool goes_on_ = false;
   bool waits_to_import_ = false;

@@ -1,6 +1,6 @@
-// Files that a command and its tool left, from their descriptors to artifacts of the run, and the traces among them to
-// parts of its trace. Whoever hands a descriptor over may be hostile: each is looked at here, once, and copied; the
-// copy alone is read as a trace. Nothing of it is in the catalog before the run's end.
+// Turns files that a command and its tool left from descriptors into artifacts of the run, and the traces among them
+// into parts of its trace. A process that hands a descriptor over may be hostile: each is looked at here, once, and
+// copied; the copy alone is read as a trace. Nothing of it is in the catalog before the run's end.
 //
 // Blocks, for as long as the files are large: from a thread of a pool.
 #pragma once
@@ -24,25 +24,25 @@
 
 namespace kprof {
 
-// In its run's trust.
+// Codes in the run's trust.
 inline constexpr char kOutputLeftOut[] = "output_left_out";
 inline constexpr char kOutputIncomplete[] = "output_incomplete";
 
-// One on its way, shared by what is copied from thread to thread.
+// A file on its way; its copies, from thread to thread, share the descriptor.
 struct HeldOutput {
   std::shared_ptr<ReceivedOutput> file;
-  std::shared_ptr<Places::Place> place;  // none: nobody counts
-  int64_t size_bytes = 0;                // when it was looked at
+  std::shared_ptr<Places::Place> place;  // none: it is not counted
+  int64_t size_bytes = 0;                // at the look
 };
 
 struct ChosenOutputs {
   std::vector<HeldOutput> outputs;
   int64_t bytes = 0;
-  std::vector<TrustReason> trust;  // that others are left out
+  std::vector<TrustReason> trust;  // for files that are left out
 };
-// Looks at each: what is no regular file that is open for reading alone is left out, and so is what is over the limits.
-// `is_callers`: somebody else's supervisor sent them; then files on a file system in user space are left out, too,
-// where a read takes as long as that likes.
+// Looks at each: leaves out a file that is not regular, or not open for reading alone, and those over the limits.
+// `is_callers`: somebody else's supervisor sent them; then files on a file system in user space are left out, too: a
+// read there takes as long as that likes.
 ChosenOutputs ChooseOutputs(std::vector<HeldOutput> outputs, const OutputsPolicy& policy, bool is_callers);
 
 struct KeptOutput {
@@ -54,21 +54,21 @@ struct KeptOutputs {
   std::vector<KeptOutput> kept;
   std::vector<TrustReason> trust;
 };
-// Copies them into the run's folder, beside `taken`. Durable when it returns well; else nothing of it is left. Fails
-// with kStorageFull where they do not fit, and kCancelled once `stop` is requested.
+// Copies them into the run's folder, beside `taken`. Durable when it succeeds; else nothing of it is left. Fails with
+// kStorageFull where they do not fit, and kCancelled once `stop` is requested.
 Result<KeptOutputs> KeepOutputs(const std::vector<HeldOutput>& outputs, Files& files, const Layout& layout,
                                 const std::string& run_id, const std::vector<ArtifactRow>& taken,
                                 const OutputsPolicy& policy, const std::stop_token& stop);
 
-// Whether one is to be read as a trace.
+// True if one of them is to be read as a trace.
 bool HaveTraces(const std::vector<KeptOutput>& kept, const Tool& tool);
 
-// The plan to read those. They are open as long as it lives. Fails where a copy cannot be opened.
+// The plan to read these. The files are open as long as it lives. Fails where a copy cannot be opened.
 Result<std::shared_ptr<const ImportPlan>> PlanToImport(const std::vector<KeptOutput>& kept, const Tool& tool,
                                                        Files& files, const Layout& layout, const std::string& run_id);
 
-// Why the run fails with tool_failed: an output that its tool must leave is not there, or is none of the parts; nothing
-// where all are well. `why`: what is known of those that are no parts.
+// Why the run fails with tool_failed: an output that its tool must leave is missing, or is no part of the trace;
+// nothing where all are well. `why`: reasons for outputs that are no parts.
 std::optional<Status> WhyToolFailed(const Tool& tool, const std::string& run_id, const std::vector<KeptOutput>& kept,
                                     const std::vector<TracePartRow>& parts, const std::vector<TrustReason>& why);
 

@@ -1,5 +1,5 @@
-// What a client asks for when it submits a run, as typed values. CheckRunRequest is where bytes from outside end:
-// behind it everything has passed its limits.
+// A client's request to submit a run, as typed values. CheckRunRequest is where bytes from outside end: behind it
+// everything is within its limits.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace kprof {
 
-// What requests for runs and for sessions have in common, and the limits it has to keep. Each fails with kUsage, names
-// the field, its size and the limit; `act` begins the message. Pure functions; any thread.
+// Limits and checks that requests for runs and for sessions share. A check fails with kUsage, names the field, its size
+// and the limit; `act` begins the message. Pure functions; any thread.
 constexpr int64_t kTimeoutLimitMs = 30LL * 24 * 3600 * 1000;
 constexpr int64_t kPriorityLimit = 100;
 
@@ -24,12 +24,12 @@ Status CheckLabels(const std::map<std::string, std::string>& labels, const std::
 // 0 to kTimeoutLimitMs. `field`: "the timeout".
 Status CheckTimeout(const std::string& field, int64_t timeout_ms, const std::string& act);
 
-// 0 to kPriorityLimit. Who may ask for more than 0 is not decided here.
+// 0 to kPriorityLimit. access_rules.h says who may ask for more than 0.
 Status CheckPriority(int64_t priority, const std::string& act);
 
 struct RunRequest {
   uint32_t uid = 0;
-  std::string caller = "local";               // as in Actor: how it is known that it is that user
+  std::string caller = "local";               // as in Actor: how the user is known
   std::string certificate_id;                 // the same
   bool is_remote = false;                     // it came with a certificate
   std::vector<uint32_t> groups;               // of a local caller's connection; as in Asker
@@ -73,7 +73,7 @@ struct RunRequestLimits {
 // Fails with kUsage and names the field, its size and the limit.
 Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits = {});
 
-// Whether this node lets a run last as long as that; `longest_ms` of 0: as long as it likes. kUsage with the limit.
+// Fails with kUsage, and the limit, if this node lets no run last so long; `longest_ms` of 0: any run may.
 Status CheckLongestRun(int64_t timeout_ms, int64_t longest_ms);
 
 }  // namespace kprof

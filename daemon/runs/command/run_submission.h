@@ -15,9 +15,8 @@
 
 namespace kprof {
 
-// Where a run is to be: the devices that its request means, by itself or within its session. Pure functions.
-
-// What a run is given that its request does not say.
+// The place of a run: the devices that its request means, by itself or within its session, and what else is decided
+// before it is stored.
 struct RunPlace {
   std::string id;
   std::vector<std::string> devices;
@@ -25,11 +24,11 @@ struct RunPlace {
   std::vector<TrustReason> trust;  // known before it starts
 };
 
-// All but its id. Fails with kUsage for devices that are none, or not the session's, and for clocks that are not the
-// session's. `usual_clocks`: what a tool wants of them that are not spoken of.
+// The place of a run outside a session, but for its id. Fails with kUsage for a selector of no devices. `usual_clocks`:
+// the tool's policy, for a request that names none. Pure.
 Result<RunPlace> PlaceByItself(const RunRequest& request, std::string_view usual_clocks, const DeviceList& devices);
-// `session`: the one that the request names, if it takes runs; null: kLeaseLost. REQUIRES: it is of whoever asks, as
-// the rules want it (access_rules.h), before a request gets here.
+// The same within a session. Fails with kUsage for devices and clocks that are not the session's. `session`: the one
+// that the request names, if it takes runs; null: kLeaseLost. REQUIRES: access_rules.h lets the caller use it. Pure.
 Result<RunPlace> PlaceInSession(const RunRequest& request, const SessionRow* session, const DeviceList& devices);
 
 struct SubmittedRun {
@@ -37,8 +36,8 @@ struct SubmittedRun {
   bool is_new = true;  // false: the same caller submitted it before, with the same idempotency key
 };
 
-// Io loop only; `done` is called from it. Nothing of a run that fails is left. A run of a session becomes its next
-// round; kLeaseLost when that ends meanwhile. `account`: the user whom its caller counts as.
+// Io loop only; `done` is called from it. A run that fails leaves nothing. A run of a session becomes its next round;
+// kLeaseLost when the session ends meanwhile. `account`: the user that its caller counts as.
 void StoreSubmittedRun(const RunContext& context, RunRequest request, uint32_t account, RunPlace place,
                        std::function<void(Result<SubmittedRun>)> done);
 

@@ -1,11 +1,11 @@
-// The open files that clients have handed over for an import and not yet asked for: each under a ticket, a name that
-// nobody can guess, for its user alone. Who submits the import claims them; what nobody claims is closed after a
-// minute, but not while another source of that user is still on its way.
+// Holds the open files that clients have handed over until an import claims them: each under a ticket, a name that
+// nobody can guess, for its user alone. An unclaimed file is closed after a minute, but not while another source of
+// that user is on its way. Also takes sources that come over the wire (SourceSpool).
 //
-// Bounded: 1,024 of a user and 4,096 in all, those of imports that wait or are under way included; one more is refused
-// with kQueueFull.
+// Bounded: 1,024 of a user and 4,096 in all, with those of imports that wait or are under way; one more is refused with
+// kQueueFull.
 //
-// Io loop only, but for TakePlace.
+// Io loop only, but for TakePlace and SourceSpool.
 #pragma once
 
 #include <cstddef>
@@ -27,44 +27,45 @@
 
 namespace kprof {
 
-// A source of an import while kprofd holds it: an open file of which the import reads, and its place among those that
-// may be held. A resource; closing it gives all of it back.
+// A source of an import while kprofd holds it: an open file that the import reads, and its place among those that may
+// be held. A resource; closing it gives both back.
 struct HeldSource {
-  UniqueFd fd;  // a regular file, read with pread alone: what its owner truncates under us ends early, and no more
-  int64_t size_bytes = 0;                 // when it came
-  std::shared_ptr<Places::Place> place;   // shared: by what is copied on its way from thread to thread
-  std::shared_ptr<SpooledBytes> spooled;  // of one that came over the wire; the same
+  UniqueFd fd;             // a regular file, read with pread alone: if its owner truncates it, it ends early
+  int64_t size_bytes = 0;  // when it came
+  std::shared_ptr<Places::Place> place;   // shared: by its copies, from thread to thread
+  std::shared_ptr<SpooledBytes> spooled;  // of a source that came over the wire; the same
 };
 
-// A source of an import that comes over the wire: into a file of the state folder's tmp that has lost its name before
-// the first byte is in it, so that nothing of it is left whatever happens. Its bytes count against the limits of what
-// is stored from the first on (storage_limits.h). What will not be read is not taken either: more than a source may
-// have, and what begins as nothing that is known. One thread at a time. Blocking: from a worker.
+// Limits of a source that comes over the wire.
 struct SpoolLimits {
   int64_t source_bytes = int64_t{64} << 30;    // of a source; [import] max_source_gigabytes
   int64_t kept_free_bytes = int64_t{1} << 30;  // of the disk, that large ones leave to everybody else
 };
 
-// Of a source, before it comes.
+// A source as its client announces it.
 struct AnnouncedSource {
   std::string name;
   int64_t size_bytes = 0;    // 0: not known
-  bool may_be_none = false;  // a trace: then its first bytes may be anything
+  bool may_be_none = false;  // it may be no trace: then its first bytes may be anything
 };
 
+// Takes a source that comes over the wire, into a file of the state folder's tmp. The file loses its name before its
+// first byte comes, so that nothing of it is left whatever happens. Its bytes count from the first on against the
+// limits of what is stored (storage_limits.h). It refuses what would not be read: a source that is too large, or begins
+// like no known format. One thread at a time. Blocking: from a worker.
 class SourceSpool {
  public:
-  static constexpr int64_t kLookBytes = 64 << 20;  // as often it is seen to that there is room
+  static constexpr int64_t kLookBytes = 64 << 20;  // after so many bytes it looks for room again
 
-  // kBadInput where it has more than a source may have; kStorageFull when so much does not fit.
+  // kBadInput where the source has more bytes than it may; kStorageFull when they do not fit.
   static Result<std::unique_ptr<SourceSpool>> Begin(Catalog& catalog, Files& files, UploadBytes& bytes, uint32_t owner,
                                                     const AnnouncedSource& announced, const SpoolLimits& limits);
 
   // kStorageFull when the disk is full, or nearly so and the source is large, or a limit leaves no room; kBadInput for
-  // more than a source may have, and where it is of no known format (source_formats.h).
+  // more bytes than a source may have, and for no known format (source_formats.h).
   Status Add(std::span<const char> bytes);
 
-  // kBadInput when another number of bytes has come, and as Add.
+  // kBadInput when another number of bytes has come; else fails as Add does.
   Result<HeldSource> Finish(int64_t expected_bytes, Places::Place place);
 
  private:
@@ -80,7 +81,7 @@ class SourceSpool {
   const std::string act_;
   const bool may_be_none_;
   std::string first_;      // the first kSniffBytes of it, as far as they have come
-  int64_t looked_at_ = 0;  // when it had so many bytes there was room
+  int64_t looked_at_ = 0;  // its bytes at the last look for room
   std::shared_ptr<SpooledBytes> spooled_;
   std::unique_ptr<File> file_;
 };
@@ -96,19 +97,19 @@ class HeldSources {
   HeldSources(const HeldSources&) = delete;
   HeldSources& operator=(const HeldSources&) = delete;
 
-  // `account`: the user whom its owner counts as. Any thread.
+  // `account`: the user that its owner counts as. Any thread.
   Result<Places::Place> TakePlace(uint32_t account);
 
-  // A file that a local client has opened, with its own rights. kUsage for what is no regular file, is not open for
-  // reading alone, or lies where somebody else decides how long a read takes (a file system in user space): that may be
-  // sent instead. Its ticket.
+  // Holds a file that a local client has opened, with its own rights; returns its ticket. kUsage for a file that is not
+  // regular, is not open for reading alone, or lies where somebody else decides how long a read takes (a file system in
+  // user space): the client may send its bytes instead.
   Result<std::string> Hold(uint32_t uid, uint32_t account, UniqueFd fd);
   std::string Keep(uint32_t uid, HeldSource source);
 
-  // It is the claimer's from here on. kNotFound for a ticket that is none, or another user's.
+  // Gives the source to the claimer. kNotFound for a ticket that is none, or another user's.
   Result<HeldSource> Claim(uint32_t uid, const std::string& ticket);
 
-  // Between these, nothing of that user's expires.
+  // Between these two, no source of that user expires.
   void BeginUpload(uint32_t uid) { ++uploads_[uid]; }
   void EndUpload(uint32_t uid);
 

@@ -1,7 +1,7 @@
-// One import from its turn until its end is known: preparing, running, collecting. Each state is committed before it is
-// acted on, so that it outlasts the death of kprofd; the end alone need outlast a loss of power, too: one that had not
-// ended is lost with its open sources, whatever its state was. What it made is in the catalog with its end, and not
-// before; of one that fails or is stopped nothing is left.
+// The life of an import: one run from its turn until its end is known: preparing, running, collecting. Each state is
+// committed before it is acted on, so that it outlasts the death of kprofd. The end alone outlasts a loss of power,
+// too: an import that had not ended is lost with its open sources, whatever its state was. Its results are in the
+// catalog with its end, and not before; an import that fails or is stopped leaves nothing.
 //
 // Io loop only; the reading is done on a pool.
 #pragma once
@@ -22,24 +22,26 @@
 
 namespace kprof {
 
-// Makes a submitted import durable: claims its sources, looks whether the same was imported before, stores its row.
-// Queueing it is runs.h.
+// An import that is stored.
 struct SubmittedImport {
   RunRow row;
   std::shared_ptr<const ImportPlan> plan;  // none: nothing is to be done, the run is there already
   bool existing = false;                   // the same sources were imported before, and this is that run
 };
 
-// Io loop only; `done` is called from it. `stop`: its client is gone; what is not stored by then is kCancelled. Nothing
-// of an import that fails is left. Fails with kNotFound for a ticket that holds nothing.
-// REQUIRES: CheckImportRequest passed; parts.imports.
+// Makes a submitted import durable: claims its sources, looks whether the same were imported before, stores its row.
+// Queueing it is runs.h.
+//
+// Io loop only; `done` is called from it. `stop`: its client is gone; an import that is not stored by then is
+// kCancelled. An import that fails leaves nothing. Fails with kNotFound for a ticket that holds nothing. REQUIRES:
+// CheckImportRequest passed; the context has imports.
 void StoreSubmittedImport(const RunContext& context, ImportRequest request, std::string id, std::stop_token stop,
                           std::function<void(Result<SubmittedImport>)> done);
 
 class ImportLife final : public Life {
  public:
-  // `row` is queued. `plan` is shared with the thread that reads, which may outlast the wish for it. `longest_ms`: how
-  // long it may read; 0: as long as it likes. REQUIRES: parts.imports.
+  // `row` is queued. `plan` is shared with the thread that reads, which may go on for a while after a stop.
+  // `longest_ms`: the time that it may read; 0: as long as it likes. REQUIRES: the context has imports.
   ImportLife(const RunContext& context, RunRow row, std::shared_ptr<const ImportPlan> plan, int64_t longest_ms,
              OnImportProgress progress, LifeEvents events);
 

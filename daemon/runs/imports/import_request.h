@@ -1,5 +1,5 @@
-// What a client asks for when it submits an import, as typed values. CheckImportRequest is where bytes from outside
-// end: behind it everything has passed its limits. The bytes of the sources themselves are judged elsewhere
+// A client's request to submit an import, as typed values. CheckImportRequest is where bytes from outside end: behind
+// it everything is within its limits. The bytes of the sources themselves are checked elsewhere
 // (ingest/trace_import.h).
 #pragma once
 
@@ -21,7 +21,7 @@ struct ImportRequest {
     std::string ticket;  // held_sources.h
     std::string name;    // as its owner calls it
     std::optional<int64_t> rank;
-    bool may_be_none = false;  // where it is no trace it is left out
+    bool may_be_none = false;  // if it is no trace, it is left out
   };
   uint32_t uid = 0;
   std::string caller = "local";  // as in RunRequest, these three
@@ -50,7 +50,7 @@ Status CheckImportRequest(const ImportRequest& request, const ImportRequestLimit
 // The name of a file without the folders before it.
 std::string LastStep(const std::string& path);
 
-// As a run's row shows it: "import", its options and its sources.
+// The request as a run's row shows it: "import", its options and its sources.
 std::vector<std::string> CommandOf(const ImportRequest& request);
 
 }  // namespace kprof

@@ -1,6 +1,6 @@
-// What an import does while it runs: reads its sources, one after the other, into parts in the run's folder, gives
-// those their names, keeps the sources beside them where that is wanted. Nothing of it is in the catalog before its
-// end. Blocks, for as long as the sources are large: from a thread of a pool.
+// The work of an import: reads its sources, one after the other, into parts in the run's folder, gives those their
+// names, keeps the sources beside them where that is wanted. Nothing of it is in the catalog before the import's end.
+// Blocks, for as long as the sources are large: from a thread of a pool.
 #pragma once
 
 #include <cstdint>
@@ -20,39 +20,37 @@
 
 namespace kprof {
 
-// The source of an import as an artifact of its run: a copy in the run's folder. Blocking.
-
-// A name that an artifact may have, as near as possible to the source's own, and none of those.
+// The name of a source as an artifact of its run: as near as possible to its own name, and none of `taken`.
 std::string ArtifactNameFor(const std::string& source_name, const std::vector<ArtifactRow>& taken);
 
-// What was imported of it.
+// A source as it was imported.
 struct ImportedSource {
   int fd = -1;  // borrowed
   int64_t size_bytes = 0;
   std::string hash;  // of source_hash.h
 };
 
-// Copies as much as was imported, and nothing else: kBadInput where it has other bytes by now. Durable when it returns,
-// but for the folder. kStorageFull where there is no room for it, which is known before; kCancelled once `stop` is
-// requested. What there is of a copy that failed is left to the caller.
+// Copies a source to `path`: the bytes that were imported, and no others. kBadInput where it has other bytes by now.
+// Durable when it returns, but for the folder. kStorageFull where there is no room for it, which is known before;
+// kCancelled once `stop` is requested. The caller removes an unfinished copy. Blocking.
 Result<ArtifactRow> KeepSource(const ImportedSource& source, Files& files, const std::string& path,
                                const std::string& name, const std::stop_token& stop);
 
-// The few rows that the catalog keeps of what the parts of a run measured of kernels (their side tables `metric`): each
-// metric of a kernel over all of its launches, in all parts. The launches themselves stay in the parts.
+// Makes the few rows that the catalog keeps of a run's kernels, from the side tables `metric` of its parts: each metric
+// of a kernel over all of its launches, in all parts. The launches themselves stay in the parts.
 //
 // Blocks: on the thread that wrote the parts.
 class PartMetrics {
  public:
-  // Of a run. Which of them: those that come first.
+  // The most rows of a run; the first ones are kept.
   static constexpr size_t kMostRows = 2'048;
 
-  // Of a finished part. Fails as PartReader does.
+  // Adds a finished part. Fails as PartReader does.
   Status Add(const std::string& part_path);
 
-  // The rows of kernels, without a launch; and for the run as a whole how many rows its parts have
+  // Adds the rows of kernels, without a launch. Adds to the run's own metrics how many rows its parts have
   // (`kernel_metric_rows`) and, where there were too many, how many metrics of kernels are left out
-  // (`kernel_metrics_left_out`). Nothing where no part has any.
+  // (`kernel_metrics_left_out`). Adds nothing where no part has any.
   void Finish(std::vector<MetricRow>& metrics, std::vector<MetricRow>& kernel_metrics);
 
  private:
@@ -61,46 +59,48 @@ class PartMetrics {
   int64_t left_out_ = 0;
 };
 
-// What an import is to read; its files are open as long as it lives.
+// The sources that an import is to read; their files are open as long as it lives.
 struct ImportPlan {
   struct Source {
     HeldSource held;
     std::string name;
     std::optional<int64_t> rank;  // as it was asked for
-    std::string told_name;        // with the folder that it is in, where that was told
-    bool may_be_none = false;     // where it is no trace it is left out
-    std::string artifact = {};    // of the run that it is already
-    std::string format = {};      // empty: as that of the plan
+    std::string told_name;        // with its folder, where that was told
+    bool may_be_none = false;     // if it is no trace, it is left out
+    std::string artifact = {};    // its name, if it is an artifact of the run already
+    std::string format = {};      // empty: the plan's
   };
   std::vector<Source> sources;
   std::string format;
   bool keep_sources = false;
-  // They are files that a run left: one that cannot be read is left out, and named where it was to be a trace.
+  // The sources are files that a run left: one that cannot be read is left out, and named where it was to be a trace.
   bool are_outputs = false;
 
   int64_t total_bytes() const;
 };
 
-// In a run's trust: a file that it left is kept and is no part of its trace, although it was to be one.
+// In a run's trust: a file that it left is kept, and is no part of its trace, although it was to be one.
 inline constexpr char kOutputNotImported[] = "output_not_imported";
 
 struct Imported {
   std::vector<TracePartRow> trace;
   std::vector<ArtifactRow> artifacts;
   std::vector<TrustReason> trust;
-  std::vector<MetricRow> metrics;  // of the run as a whole
-  std::vector<MetricRow>
-      kernel_metrics;  // over all launches and parts; a bounded number, the rest is counted in `metrics`
+  std::vector<MetricRow> metrics;         // of the run as a whole
+  std::vector<MetricRow> kernel_metrics;  // over all launches and parts; a bounded number, `metrics` counts the rest
 };
 
-// Of all sources together.
+// The progress of all sources together.
 using OnImportProgress = std::function<void(const ImportProgress&)>;
 
-// The run's folder is there, without a part of such a name. When it returns well all of it is durable; else the folder
-// is the caller's to remove. A source that may be none and is no trace is left out, and named in `trust`; where all
-// are, it is kBadInput, and so are two of the same bytes that hold events, unless each says another rank. Fails
-// otherwise as ImportTrace does, naming the source, and for the first that does; kCancelled once `stop` is requested.
-// Of outputs what cannot be read is in `trust`, and nothing is left of it nor of parts of a failure.
+// Reads the sources of `plan` into parts in the run's folder, which is there and has no parts of their names. When it
+// succeeds all of it is durable; else the caller removes the folder. A source that may be none and is no trace is left
+// out, and named in `trust`. kBadInput where all are so, and for two sources of the same bytes that hold events, unless
+// each says another rank. Fails otherwise as ImportTrace does for the first source that fails, and names it; kCancelled
+// once `stop` is requested.
+//
+// For files that a run left (are_outputs): one that cannot be read is in `trust` and leaves nothing; a failure leaves
+// no parts.
 Result<Imported> ImportSources(const ImportContext& context, Files& files, const Layout& layout,
                                const std::string& run_id, const ImportPlan& plan, const std::stop_token& stop,
                                const OnImportProgress& progress);

@@ -1,4 +1,4 @@
-// Which rank each source of an import is, and what its part is called. Pure functions.
+// Finds the rank of each source of an import, and the name of its part. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace kprof {
 
-// The number behind "rank" or "worker" in a file's name, at the beginning of a word: 34 for "rank-34.json",
-// "worker34.pt.trace.json"; else that behind an "r" with which it is a word of its own: "r34.json", "trace-r34_1.json".
-// The last one counts. Of "rank3/trace.json", where the name has none, it is its folder's.
+// The rank in a file's name: the number behind "rank" or "worker" at the beginning of a word, 34 for "rank-34.json",
+// "worker34.pt.trace.json"; else the number behind an "r" if both make a word, "r34.json", "trace-r34_1.json". The last
+// such number counts. If the file's name has none its folder's name counts: "rank3/trace.json".
 struct NamedRank {
   int64_t rank = 0;
-  bool is_behind_r = false;  // which may be a size or a version as well
+  bool is_behind_r = false;  // it may be a size or a version as well
 };
 std::optional<NamedRank> RankInName(std::string_view name);
 
-// Of all sources of an import. Where the same number stands behind the "r" of two of them, that is no rank in any.
+// The ranks in the names of all sources of an import. If two names have the same number behind an "r", no number behind
+// an "r" is a rank.
 std::vector<std::optional<int64_t>> RanksInNames(const std::vector<std::string_view>& names);
 
-// Where names are alike but for one number (trace_2.json, trace_10.json; 0/trace.json, 1/trace.json): that number, each
-// a different one. Of others, and of numbers as long as times and dates, none.
+// The numbers of names that are alike but for one number (trace_2.json, trace_10.json; 0/trace.json, 1/trace.json), if
+// each name has a different one. None for other names, and for numbers as long as times and dates.
 std::vector<std::optional<int64_t>> RanksInWhichNamesDiffer(const std::vector<std::string_view>& names);
 
 struct SourceRank {
@@ -34,10 +35,10 @@ struct PartRank {
   std::optional<int64_t> rank;
   std::string warning;  // empty: none
 };
-// One for each source, in their order; of several, each has a rank of its own: what is known, then what the file's name
-// says, then of the others the number in which their names differ, then the lowest that is left. One that says another
-// one's rank gets the lowest that is left, with a warning; and of those whose rank is but their place in the order of
-// the files the first has one.
+// One part for each source, in their order. Each of several sources has a rank of its own: the known one, else the one
+// in its name, else the number in which the names of the remaining ones differ, else the lowest free one. A source
+// whose rank another one has already gets the lowest free one, with a warning. Where several sources are only numbered
+// in the order of the files, the first of them has a warning.
 std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources);
 
 }  // namespace kprof

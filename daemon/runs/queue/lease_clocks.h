@@ -1,7 +1,5 @@
-// The clocks of the devices that a session or a single run holds, locked as its policy says: with the words of trust
-// for what is not, or not quite.
-//
-// Io loop only. Nothing blocks.
+// Locks the clocks of the devices that a session or a single run holds, as its policy says, and gives the reasons of
+// trust for clocks that are not locked, or not quite.
 #pragma once
 
 #include <functional>
@@ -14,14 +12,14 @@
 
 namespace kprof {
 
-// Fails with kUsage where a policy with a `!` cannot be kept, whatever the devices.
+// Fails with kUsage for a text that is no policy, and for a policy with a `!` where this kprofd locks no clocks.
 Status CheckClocks(const RunContext& context, const std::string& policy, const std::string& act);
 
-// What makes less believable what is measured on these devices: clocks that one before has locked, and that could not
-// be given back yet.
+// Reasons to doubt what is measured on these devices: clocks that an earlier lease locked, and that could not be given
+// back yet.
 std::vector<TrustReason> ClocksNotGivenBack(const RunContext& context, const std::vector<std::string>& device_ids);
 
-// That what was held on a device was not for a while.
+// The reason that a device's clocks were not held for a while.
 TrustReason ClocksLost(const std::string& device_id, const Status& why);
 
 struct ClockWish {
@@ -38,7 +36,8 @@ struct ClocksTaken {
 // `taken` is called once: at once where there is nothing to lock, else from the loop.
 void LockClocks(const RunContext& context, const ClockWish& wish, std::function<void(const ClocksTaken&)> taken);
 
-// `released` is called once, likewise: when the devices are as they were, or are being seen to.
+// `released` is called once, likewise: when the devices are as they were, or what could not be given back is being
+// tried again.
 void ReleaseClocks(const RunContext& context, const ClockWish& wish, std::function<void()> released);
 
 }  // namespace kprof

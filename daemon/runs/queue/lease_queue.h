@@ -1,23 +1,10 @@
-// Who gets which devices next. Holders are sessions and single runs; to the queue both are an id, an owner, a priority
-// and a set of devices. Pure: it knows neither clock nor catalog, times are handed in. One thread.
+// Decides who gets which devices next. Holders are sessions and single runs; for the queue each is an id, an owner, a
+// priority and a set of devices. Pure: it knows neither clock nor catalog, times are handed in. One thread.
 //
-// The order of those who wait: the higher priority first; within it the owner who was served least recently, as each
-// request sees it (lease_queue.h); then who came first. The first one of the order whose devices are all free is
-// granted all of them, and nobody overtakes an earlier one that wants one of the same devices. Requests without a
-// device share a bounded number of places, in the same order.
-//
-// It cannot deadlock: a set is granted whole or not at all, and a holder never waits for more.
-//
-// It does not starve, as long as holders give back. The first of the order keeps its devices from everybody behind it,
-// so it has them as soon as their present holders let go. And everybody becomes the first of their priority. A grant
-// sends its owner's younger requests, also those yet to come, behind everybody else's, and nothing but a grant to an
-// older request of the same owner ever sends a request back. So while a request waits for w others that were there
-// before it, o of them its owner's own, then of the grants that want one of its devices at most w go to those, and of
-// each other owner's later requests at most one per device set that owner waits for, (o + 1) times. A higher priority
-// may starve a lower one: that is what it is for.
-//
-// Costs: adding, removing and granting take logarithmic time in the length of the queue, times the number of distinct
-// device sets that are waited for. Whatever asks for an outlook walks the queue once after each change.
+// Order of those that wait: the higher priority first; then the owner who was served least recently, as FairTurns has
+// it for each request; then the older request. The first request in this order whose devices are all free is granted
+// all of them, and no request overtakes an earlier one that wants one of the same devices. Requests without a device
+// share a bounded number of places, in the same order.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +21,8 @@
 
 namespace kprof {
 
-// How long devices were held of late, to tell those who wait how long it may take. A moving mean per device: the last
-// holds count most, as what is measured on a device tends to be measured again. Pure; one thread.
+// Remembers how long devices were held of late, to estimate waits. A moving mean per device: the last holds count most,
+// as what is measured on a device tends to be measured again. Pure; one thread.
 class HoldDurations {
  public:
   void Add(const std::string& device, int64_t held_ns) {
@@ -43,7 +30,7 @@ class HoldDurations {
     if (!is_first) entry->second += kWeightOfLast * (static_cast<double>(held_ns) - entry->second);
   }
 
-  // Nothing for a device that nobody gave back yet.
+  // Nothing for a device that nobody has given back yet.
   std::optional<int64_t> MeanNs(const std::string& device) const {
     auto found = means_ns_.find(device);
     if (found == means_ns_.end()) return std::nullopt;
@@ -56,23 +43,24 @@ class HoldDurations {
   std::map<std::string, double> means_ns_;
 };
 
-// How recently a user was served, as each of their waiting requests sees it: the least recently served user goes first
-// (lease_queue.h), but being served must not push back what the same user has waited with for longer. Else a request
-// for two devices would starve whenever its owner keeps a third one busy: each small grant would send it to the end of
-// the line. So a grant counts against the younger requests of the same user alone.
+// Knows how recently a user was served, as each of the user's waiting requests sees it. The least recently served user
+// goes first, but a grant must not push back a request with which the same user has waited for longer. Else a request
+// for two devices would starve when its owner keeps a third one busy: each small grant would send it to the end of the
+// line. So a grant counts against the younger requests of the same user alone.
 //
-// Ages and turns are numbers that only grow: of when a request came, and of grants. Pure; one thread.
+// Ages and turns are numbers that only grow: an age for each request that comes, a turn for each grant. Pure; one
+// thread.
 class FairTurns {
  public:
   // The request of that age was granted at that turn. REQUIRES: turn is above all before.
   void Serve(uint64_t age, uint64_t turn) {
-    // It hides the grants to younger ones: whoever they count against, this one does, too, and it is more recent.
+    // It hides the grants to younger ones: it counts against the same requests, and is more recent.
     marks_.erase(marks_.lower_bound(age), marks_.end());
     marks_.emplace_hint(marks_.end(), age, turn);
   }
 
-  // Drops what none of the requests that still wait, and none that is yet to come, can tell from its absence. Called
-  // after each Serve, it keeps about as many marks as there are requests; looks at all of them only when it pays.
+  // Drops marks that make no difference for any request that waits, or is yet to come. Called after each Serve, it
+  // keeps about as many marks as there are requests; it looks at all of them only when it pays.
   void Prune(const std::set<uint64_t>& waiting) {
     if (marks_.size() <= 2 * waiting.size() + 2) return;
     for (auto mark = marks_.begin(), next = std::next(mark); next != marks_.end(); mark = next++) {
@@ -89,7 +77,7 @@ class FairTurns {
     return after == marks_.begin() ? 0 : std::prev(after)->second;
   }
 
-  // Of the last grant of all; 0: none.
+  // The turn of the last grant of all; 0: none.
   uint64_t last() const { return marks_.empty() ? 0 : marks_.rbegin()->second; }
 
  private:
@@ -98,14 +86,25 @@ class FairTurns {
 
 struct LeaseRequest {
   std::string id;
-  uint32_t uid = 0;  // whose turn it is: of the owner, or of whom the owner counts as
+  uint32_t uid = 0;  // whose turn it is: the owner, or the user that the owner counts as
   int64_t priority = 0;
-  std::vector<std::string> devices;  // distinct; empty: one of the places without a device
+  std::vector<std::string> devices;  // distinct; empty: takes a place without a device
 };
 
+// It cannot deadlock: a set is granted whole or not at all, and a holder never waits for more.
+//
+// It does not starve, as long as holders give back. The first request keeps its devices from all behind it, so it has
+// them as soon as their present holders let go. And each request becomes the first of its priority: a grant sends its
+// owner's younger requests, also those yet to come, behind everybody else's, and only a grant to an older request of
+// the same owner ever sends a request back. So let a request wait for w earlier ones, o of them its owner's. Then, of
+// the grants that want one of its devices, at most w go to these, and to each other owner's later requests at most o +
+// 1 for each device set that owner waits for. A higher priority may starve a lower one: that is what it is for.
+//
+// Costs: adding, removing and granting take logarithmic time in the length of the queue, times the number of distinct
+// device sets that are waited for. The first outlook after a change walks the whole queue.
 class LeaseQueue {
  public:
-  // `places`: how many may hold no device at a time.
+  // `places`: how many holders without a device there may be at a time.
   explicit LeaseQueue(size_t places) : places_(places) {}
   LeaseQueue(const LeaseQueue&) = delete;
   LeaseQueue& operator=(const LeaseQueue&) = delete;
@@ -113,37 +112,37 @@ class LeaseQueue {
   size_t waiting() const { return waiting_.size(); }
   size_t holding() const { return holdings_.size(); }
 
-  // Lets it wait. REQUIRES: the id is not here. However many there are already: see queue_room.h.
+  // Lets the request wait, however many wait already: queue_room.h bounds them. REQUIRES: the id is not here.
   void Add(LeaseRequest request);
 
-  // What a holder had before a restart: given to it whoever waits. REQUIRES: the id is not here, its devices are free.
+  // Gives a holder what it had before a restart, whoever waits. REQUIRES: the id is not here, its devices are free.
   void Hold(LeaseRequest request, int64_t now_ns);
 
-  // Grants the next request that may be and answers with its id; empty when none may.
+  // Grants the next request that can be granted, and returns its id; empty when there is none.
   std::string GrantNext(int64_t now_ns);
 
-  // Takes back what was granted, or a request that waits. Unknown ids are fine.
+  // Takes back a grant, or a request that waits. Unknown ids are fine.
   void Remove(const std::string& id, int64_t now_ns);
 
-  // What may be told to somebody who waits.
+  // The outlook of a request that waits.
   struct Outlook {
-    // 1: next of those that want one of the same devices, were all granted one after the other in the order of now.
+    // Its place among the requests that want one of the same devices, in the present order; 1: next.
     int position = 0;
-    // From how long its devices were held of late; nothing when that is not known of one of them.
+    // An estimate from recent holds of its devices; nothing when one of them has none.
     std::optional<int64_t> wait_ns;
   };
-  // Nothing for one that does not wait.
+  // Nothing for a request that does not wait.
   std::optional<Outlook> OutlookOf(const std::string& id, int64_t now_ns) const;
 
   // The id that holds the device; empty: free.
   std::string HolderOf(const std::string& device) const;
   // Since when it is held; nothing when it is free.
   std::optional<int64_t> HeldSince(const std::string& device) const;
-  // How many wait for the device.
+  // How many requests wait for the device.
   int CountWaitingFor(const std::string& device) const;
 
  private:
-  // Who goes before whom: less is first.
+  // The order of requests: less is first.
   struct Rank {
     int64_t below;  // the priority, negated
     uint64_t turn;  // when its owner was served last, as it sees it
@@ -166,7 +165,7 @@ class LeaseQueue {
     std::map<uint64_t, Waiting*> requests;
     std::optional<Rank> rank;  // of the first, as it stands in group.heads
   };
-  // All who wait for the same devices: only the first line can be next.
+  // All requests for the same devices: only the first line can be next.
   struct Group {
     std::vector<std::string> devices;  // sorted
     std::map<std::pair<uint32_t, int64_t>, Line> lines;

@@ -1,8 +1,7 @@
-// Gives leases to those who wait for them, on the io loop: a lease_queue.h, and what to do when somebody's turn has
-// come. There is one of the node's devices, whose holders are sessions and single runs, and one in each session, whose
-// holders are its runs.
+// Lets requests wait on the io loop, in a lease_queue.h, and calls each one's waiter when it is granted. One object is
+// for the node's devices, whose holders are sessions and single runs; each session has one for its runs.
 //
-// Io loop only. What it calls must live as long as it does, or leave before.
+// Io loop only. A waiter must live as long as this, or leave before.
 #pragma once
 
 #include <functional>
@@ -18,7 +17,7 @@ namespace kprof {
 
 class Leases {
  public:
-  // `changed`: somebody came, left or was granted something, so that others' outlooks may be different.
+  // `changed`: a request came, left or was granted, so that other outlooks may be different.
   Leases(const Clock& clock, size_t places_without_device, std::function<void()> changed)
       : clock_(clock), queue_(places_without_device), changed_(std::move(changed)) {}
   Leases(const Leases&) = delete;
@@ -27,20 +26,20 @@ class Leases {
   // Calls `granted` once, when all devices of the request are held for it; that may be before this returns.
   void Wait(LeaseRequest request, std::function<void()> granted);
 
-  // What a holder had before a restart, given to it at once. REQUIRES: nobody holds its devices.
+  // Gives a holder at once what it had before a restart. REQUIRES: nobody holds its devices.
   void Hold(LeaseRequest request) { queue_.Hold(std::move(request), clock_.mono_ns()); }
 
-  // The same of those of its devices that nobody holds.
+  // The same, for those of its devices that nobody holds.
   void HoldFree(LeaseRequest request);
 
-  // Gives back what it held, or waits no longer. Unknown ids are fine.
+  // Gives back what that holder has, or ends its waiting. Unknown ids are fine.
   void Leave(const std::string& id);
 
   // Nothing is granted before Begin and after End.
   void Begin();
   void End() { granting_ = false; }
 
-  // Nothing for one that does not wait.
+  // Nothing for a request that does not wait.
   std::optional<LeaseQueue::Outlook> OutlookOf(const std::string& id) const {
     return queue_.OutlookOf(id, clock_.mono_ns());
   }

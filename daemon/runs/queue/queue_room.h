@@ -1,6 +1,6 @@
-// How many may wait at a time, in all and of one user. Counts alone: who waits for what is lease_queue.h. Whoever is on
-// the way into the queue counts already. What a restart takes back counts, too, and is never refused: it was accepted
-// once. Pure; one thread.
+// Bounds how many may wait at a time, in all and of one user. It only counts: the order is lease_queue.h. One that is
+// on the way into the queue counts already. One that a restart takes back counts, too, and is never refused: it was
+// accepted once. Pure; one thread.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace kprof {
 
-// Of runs; the configuration's [queue].
+// The limits of runs; the configuration's [queue].
 struct QueueLimits {
   size_t runs = 10'000;
   size_t runs_per_uid = 2'000;
@@ -27,10 +27,10 @@ class QueueRoom {
     size_t all = 0;
     size_t per_uid = 0;
   };
-  // `full`: what it says when it is full, after a number: "runs are waiting already".
+  // `full`: what the message says behind the limit: "runs are waiting already".
   QueueRoom(const Limits& limits, std::string full) : limits_(limits), full_(std::move(full)) {}
 
-  // Whether one more of that user may come. kQueueFull says which limit it is, and the remedy.
+  // Fails with kQueueFull if no more of that user may come; says which limit it is, and the remedy.
   Status Check(uint32_t uid, const std::string& act) const;
 
   void Enter(uint32_t uid);

@@ -1,6 +1,7 @@
 // Takes a file that a client adds to an ended run: into the state folder's tmp, then in one step into the run's folder
-// and the catalog. Nothing of it is visible before, nothing is left of one that was given up. Its bytes count against
-// the limits of what is stored from the first on (storage_limits.h). One thread at a time. Blocking: from a worker.
+// and the catalog. Before that step nothing of it is visible; an upload that is given up leaves nothing. Its bytes
+// count from the first on against the limits of what is stored (storage_limits.h). One thread at a time. Blocking: from
+// a worker.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// Keeps what is stored within the limits of [retention]: looks every ten minutes, and soon after something was added
-// where all artifacts together have a limit. Chooses by storage/catalog/retention.h; deleting is the owner's. Leaves
-// alone what somebody is adding to, and what is too old only by a clock that is not believed (expiry_clock.h).
+// Keeps what is stored within the limits of [retention]: looks every ten minutes and, where all artifacts together have
+// a limit, soon after something was added. storage/catalog/retention.h chooses; the owner deletes. Leaves alone runs
+// that somebody adds to, and runs that are too old only by a clock that is not believed (expiry_clock.h).
 //
 // Io loop only; the looking runs on a worker.
 #pragma once
@@ -29,7 +29,7 @@ class RetentionSweep {
   // Another policy from now on; looks at once.
   void SetPolicy(const RetentionPolicy& policy);
 
-  // There is more than before.
+  // More is stored than before.
   void OnAdded();
 
   // While somebody adds to an ended run, it stays.
@@ -43,7 +43,7 @@ class RetentionSweep {
   const RunContext context_;
   RetentionPolicy policy_;
   const std::function<void(const std::string&)> expire_;
-  std::map<std::string, int> adding_;  // who adds to which run
+  std::map<std::string, int> adding_;  // how many add to which run
   IoLoop::Timer next_look_;
   bool soon_ = false;
   bool stopped_ = false;

@@ -1,7 +1,8 @@
-// How much may be stored: by all together, and by each user, so that one cannot take the disk of the others. What a
-// user has is in the catalog (retention.h); here is what they may have, and what they are told when that is reached.
+// Limits what may be stored: by all together, and by each user, so that one cannot take the disk of the others. The
+// catalog knows what a user has (retention.h); this file says what they may have, and what they are told when that is
+// reached.
 //
-// Limits hold from where they are asked for: runs that were taken in before end with all that they print.
+// Limits hold where something new is asked for: runs that were taken in before end with all that they print.
 #pragma once
 
 #include <atomic>
@@ -17,10 +18,10 @@
 
 namespace kprof {
 
-// Live: a reload changes them. Any thread.
+// The limits; a reload changes them. Any thread.
 class StorageLimits {
  public:
-  // Of 0 each: no limit.
+  // 0: no limit.
   struct Values {
     int64_t artifact_bytes = 0;  // of all users, as retention keeps it; finished and unfinished uploads
     int64_t runs_per_uid = 0;    // and as many sessions
@@ -34,14 +35,15 @@ class StorageLimits {
   int64_t runs_per_uid() const { return runs_per_uid_.load(std::memory_order_relaxed); }
   int64_t bytes_per_uid() const { return bytes_per_uid_.load(std::memory_order_relaxed); }
 
-  // Within the transaction that stores one more of them: kStorageFull, with what they have, may have and can do.
+  // Call it within the transaction that stores one more run, or more bytes. kStorageFull says what the user has, may
+  // have and can do.
   Status CheckRun(Db& db, uint32_t uid, const std::string& act) const;
   Status CheckBytes(Db& db, uint32_t uid, int64_t more_bytes, const std::string& act) const;
-  // Of a user who has as many sessions, the oldest that ended and has no run left goes: nobody can delete it, and what
-  // was done in it is in the audit. kStorageFull where there is none.
+  // If the user has as many sessions as allowed, removes the oldest that has ended and has no run left: nobody could
+  // delete it, and the audit has what was done in it. kStorageFull where there is none.
   Status MakeRoomForSession(Db& db, uint32_t uid, const std::string& act) const;
 
-  // What the last of these says: for who counts bytes that the catalog does not know yet.
+  // The failure of CheckBytes, for callers that count bytes that the catalog does not know yet.
   Status NoRoom(uint32_t uid, int64_t stored_bytes, int64_t more_bytes, const std::string& act) const;
 
  private:
@@ -52,28 +54,28 @@ class StorageLimits {
   std::atomic<int64_t> bytes_per_uid_{0};
 };
 
-// A fair part for each user of a node where nobody has said how much: a quarter of the file system that `folder` is on.
-// Fails as statvfs does.
+// A fair part for each user where nobody has said how much: a quarter of the file system that `folder` is on. Fails as
+// statvfs does.
 Result<int64_t> FairBytesPerUid(const std::string& folder);
 
-// How much of that file system is left free by what only passes through it: 1 GiB, of a small one a twentieth. Fails as
-// statvfs does.
+// The bytes of that file system that files on their way through leave free: 1 GiB, or a twentieth of a small one. Fails
+// as statvfs does.
 Result<int64_t> KeptFreeBytes(const std::string& folder);
 
-// The bytes of unfinished uploads, which count against the limits of what is stored (storage_limits.h): of all, where
-// what could not stay even if retention removed all that it may is refused while it comes in, and of their run's owner.
+// Counts the bytes of unfinished uploads against the limits of what is stored. An upload is refused while it comes in
+// if it could not stay even if retention removed all that it may, and if its run's owner has no room for it.
 //
 // Any thread.
 class UploadBytes {
  public:
   explicit UploadBytes(const StorageLimits& limits) : limits_(limits) {}
 
-  // What was stored beside the upload when it began.
+  // Bytes that were stored beside the upload when it began.
   struct Beside {
     int64_t lasting_bytes = 0;  // artifacts that retention cannot remove; where they have a limit
     int64_t owned_bytes = 0;    // of the owner
   };
-  // Counts so many more, if they fit; kStorageFull says which limit they do not fit into, and the remedy.
+  // Counts so many more, if they fit; else kStorageFull says which limit is reached, and the remedy.
   Status Grow(uint32_t owner, int64_t by_bytes, const Beside& beside, const std::string& act);
   void Shrink(uint32_t owner, int64_t by_bytes);
 
@@ -87,7 +89,7 @@ class UploadBytes {
   std::unordered_map<uint32_t, int64_t> bytes_by_owner_ KPROF_GUARDED_BY(mu_);  // no zeros
 };
 
-// What a source that came over the wire takes of them until it is gone. One thread at a time.
+// The bytes of a source that came over the wire, until it is gone. One thread at a time.
 class SpooledBytes {
  public:
   SpooledBytes(UploadBytes& bytes, uint32_t owner, const UploadBytes::Beside& beside)
@@ -96,7 +98,7 @@ class SpooledBytes {
   SpooledBytes(const SpooledBytes&) = delete;
   SpooledBytes& operator=(const SpooledBytes&) = delete;
 
-  // None yet, of the same owner and beside the same.
+  // An empty one, for the same owner and beside the same bytes.
   std::unique_ptr<SpooledBytes> Another() const { return std::make_unique<SpooledBytes>(bytes_, owner_, beside_); }
   // As UploadBytes::Grow.
   Status Grow(int64_t by_bytes, const std::string& act) {

@@ -1,8 +1,8 @@
-// The times after which a session ends by itself: it has waited as long as it would, its TTL has passed, it had no run
-// for too long, or nobody has held it. Says why, with the remedy, and nothing more; ending it is up to the owner.
+// Says when a session is to end by itself: it has waited as long as it would, its TTL has passed, it had no run for too
+// long, or nobody has held it. Says why, with the remedy; its owner ends it.
 //
-// Waiting and the TTL are counted from a stored moment, and so go on over a restart; but no longer than all of it from
-// now on, however the wall clock was set meanwhile.
+// Waiting and the TTL are counted from a stored moment, so they go on over a restart. But neither is longer than its
+// whole time from now on, however the wall clock was set meanwhile.
 //
 // Io loop only. The loop and the clock must outlive it.
 #pragma once
@@ -19,27 +19,27 @@ namespace kprof {
 
 class SessionDeadlines {
  public:
-  // `passed` comes from the loop, but for Open, and may call Stop.
+  // `passed` is called from the loop, or from inside Open; it may call Stop.
   SessionDeadlines(IoLoop& loop, const Clock& clock, std::string session_id,
                    std::function<void(const Status& why)> passed);
 
-  // It waits for its devices, since `row` was asked for (kQueueTimeout).
+  // The session waits for its devices, since `row` was asked for (kQueueTimeout).
   void Wait(const SessionRow& row);
   void StopWaiting() { wait_.Cancel(); }
 
-  // It is open, until its TTL has passed (kTimedOut); says so from inside where that was while kprofd was away, so that
-  // nothing begins under it.
+  // The session is open, until its TTL has passed (kTimedOut). If it passed while kprofd was away, `passed` is called
+  // from inside, so that nothing begins in the session.
   void Open(const SessionRow& row);
 
-  // It is open and has no run (kTimedOut), from now on; or has one again.
+  // The session has no run from now on (kTimedOut); or it has one again.
   void Idle(const SessionRow& row);
   void StopIdling() { idle_.Cancel(); }
 
-  // Nobody holds it (kClientGone), from now on; or somebody does again.
+  // Nobody holds the session from now on (kClientGone); or somebody does again.
   void Abandon(int64_t grace_ms);
   void StopAbandoning() { abandoned_.Cancel(); }
 
-  // None passes any more, whatever is called.
+  // From here on `passed` is never called.
   void Stop();
 
  private:

@@ -1,5 +1,5 @@
-// What a client asks for when it opens a session, as typed values. CheckSessionRequest is where bytes from outside end:
-// behind it everything has passed its limits.
+// A client's request to open a session, as typed values. CheckSessionRequest is where bytes from outside end: behind it
+// everything is within its limits.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace kprof {
 
 struct SessionRequest {
   uint32_t uid = 0;
-  std::string caller = "local";  // as in Actor: how it is known that it is that user
+  std::string caller = "local";  // as in Actor: how the user is known
   std::string certificate_id;    // the same
   std::string device;            // a selector
   std::string clocks = "none";
@@ -39,10 +39,10 @@ struct SessionLimits {
 // Fails with kUsage and names the field and the limit.
 Status CheckSessionRequest(const SessionRequest& request);
 
-// Puts in how long a detached one may last where it does not say. kUsage for more than the node allows.
+// Fills in the times of a detached session that it does not say itself. kUsage for more than the node allows.
 Status FitSessionTimes(const SessionLimits& limits, SessionRequest& request);
 
-// What is stored of it; its id, devices and time are to be filled in.
+// The row of the session; its id, devices and time are to be filled in.
 SessionRow NewSessionRow(const SessionRequest& request);
 
 }  // namespace kprof

@@ -1,18 +1,8 @@
-// All sessions that have not ended: opens them, lets each wait for its devices and hold them for its runs, ends them,
-// tells those who watch. Ended sessions live in the catalog alone.
+// Owns all sessions that have not ended: opens them, lets each wait for its devices and hold them for its runs, ends
+// them, tells their watchers. Ended sessions live in the catalog alone.
 //
-//   queued -> open -> closing -> closed | lost
-//
-// The clocks of its devices are locked when it gets them, as its policy says, and given back before anybody else does.
-//
-// Each state is durable before it is acted on: runs start under a lease only when `open` is, and are ended only when
-// `closing` is. So wherever a crash falls, the next start knows what was promised: a detached session that was queued
-// or open goes on, with its devices held before anything else starts; one that was closing is closed; an attached one
-// is lost with the daemon that held its stream. Those two keep their devices, too, until nobody of their runs is left.
-//
-// Within a session runs wait at its own Leases, where the session's devices are all there is. What a run is and how it
-// ends is runs.h, which owns this; who may do what with which session is decided before it is asked
-// (access_rules.h).
+// Within a session runs wait at its own Leases, which has the session's devices alone. Runs themselves are runs.h,
+// which owns this. access_rules.h has decided before what a caller may do with which session.
 //
 // Io loop only, answers come from the loop. Nothing blocks.
 #pragma once
@@ -41,47 +31,57 @@
 
 namespace kprof {
 
+//   queued -> open -> closing -> closed | lost
+//
+// The clocks of its devices are locked, as its policy says, when a session gets them, and given back before anybody
+// else gets these.
+//
+// Each state is durable before it is acted on: runs start under a lease only when `open` is, and are ended only when
+// `closing` is. So wherever a crash falls, the next start knows what was promised. A detached session that was queued
+// or open goes on, with its devices held before anything else starts. One that was closing is closed; an attached one
+// is lost with the daemon that held its stream. Those two keep their devices, too, until no process of their runs is
+// left.
 class Sessions {
  public:
   struct Options {
     SessionLimits limits;
-    // How long an attached session lives with nobody holding it.
+    // How long an attached session lives when nobody holds it.
     int64_t hold_grace_ms = 10'000;
     std::function<uint32_t(uint32_t)> account_of;  // as in Runs::Options
   };
   struct Events {
-    // Ends that run with this error, wherever it is; it is one that was added and not yet removed. May be unknown.
+    // Ends that run with this error, wherever it is: a run that was added and not yet removed. The id may be unknown.
     std::function<void(const std::string& run_id, const Status& why, int64_t grace_ms)> end_run;
-    // Who waits, here or within a session, may stand somewhere else now.
+    // The outlooks of those that wait, here or within a session, may be different now.
     std::function<void()> changed;
   };
   // `node`: the leases of the node's devices. Everything is borrowed and outlives this.
   Sessions(const RunContext& context, const Options& options, RunIdGenerator& ids, Leases& node, Events events);
   ~Sessions();
 
-  // Before Begin, in the order of their ids, which is also that of the runs that wait beside them: a session that a
-  // restart found. Of a catalog that is a backup none goes on, and none holds devices, which may have changed hands
-  // since: those of its runs that are in flight hold their own.
+  // Takes back a session that a restart found. Call it before Begin, in the order of ids; the runs that wait beside
+  // sessions are taken back in the same order. From a catalog that is a backup no session goes on, and none holds
+  // devices, which may have changed hands since: its runs that are in flight hold their own.
   void TakeBack(SessionRow row, bool is_backup);
   // Once, when the loop runs and all is taken back.
   void Begin();
-  // What befell its devices; its runs from then on say it, too. REQUIRES: FindOpenRow(id).
+  // Something befell its devices; its runs from then on say it, too. REQUIRES: FindOpenRow(id).
   void Doubt(const std::string& id, const TrustReason& reason);
-  // The daemon stops: nothing more begins or ends by itself. What is open stays so in the catalog.
+  // The daemon stops: nothing more begins or ends by itself. Open sessions stay open in the catalog.
   void Stop();
 
   // Answers with the row when it is durable, and queues for the devices. REQUIRES: CheckSessionRequest passed.
   void Open(SessionRequest request, std::function<void(Result<SessionRow>)> done);
 
-  // The one with that token, whose ever it is, which is not for everybody to know. Null for none; valid until this task
-  // ends.
+  // The session with that token, of any user: do not tell everybody that it is there. Null for none; valid until this
+  // task ends.
   const SessionRow* FindByToken(const std::string& token) const;
   // The open, attached session of that user and token; kLeaseLost when there is none.
   Result<std::string> Resume(uint32_t uid, const std::string& token) const;
 
-  // Ends its runs with `of_runs`, whose cause is the session's own, too, where not its owner ends it, and gives its
-  // devices back; then answers. kUsage when it has ended. A failure to store the end is the answer, too; it has ended
-  // for now, but a crash may bring it back.
+  // Ends its runs with `of_runs`, gives its devices back, then answers. Where somebody else than its owner ends it, the
+  // cause in `of_runs` becomes the session's error, too. kUsage when it has ended. If the end cannot be stored, that
+  // failure is the answer: the session has ended for now, but a crash may bring it back.
   void Close(const std::string& id, const Actor& by, const Status& of_runs, int64_t grace_ms,
              std::function<void(Result<SessionRow>)> done);
 
@@ -91,9 +91,9 @@ class Sessions {
     LeaseQueue::Outlook outlook;  // while it is queued
     std::string token;            // of an attached one
   };
-  // Nothing for one that has ended (and whose end is in the catalog).
+  // Nothing for a session that has ended, and whose end is in the catalog.
   std::optional<View> FindOpen(const std::string& id) const;
-  // All that nobody has begun to end, and whose they are.
+  // All sessions that nobody has begun to end, with their uids.
   std::vector<std::pair<std::string, uint32_t>> Living() const;
   // The same without the outlook. Null for none; valid until this task ends.
   const SessionRow* FindOpenRow(const std::string& id) const;
@@ -106,27 +106,27 @@ class Sessions {
   void Hold(const std::string& id);
   void Unhold(const std::string& id);
 
-  // Tells the watchers of those that are queued where they stand now.
+  // Tells the watchers of queued sessions their outlook of now.
   void NotifyQueued();
 
   size_t queued() const { return queued_; }
   size_t open() const { return open_.size() - queued_; }
-  // Of both those that a restart of the daemon loses.
+  // Queued and open sessions that a restart of the daemon loses.
   size_t CountAttached() const;
 
-  // For its runs. Null when it takes no more runs: it has ended, or is about to.
+  // The session, if it takes runs; null when it has ended, or is about to.
   const SessionRow* FindTaking(const std::string& id) const;
-  // Where its runs wait. REQUIRES: one of them was added and not yet removed.
+  // The Leases at which its runs wait. REQUIRES: one of them was added and not yet removed.
   Leases& LeasesOf(const std::string& id);
-  // Where runs wait under the holder of a device; null for one that is no session.
+  // The same for the holder of a device; null for a holder that is no session.
   const Leases* FindLeases(const std::string& id) const;
-  // Why its runs are being ended; nothing while it lives. REQUIRES: as LeasesOf.
+  // The reason with which its runs are being ended; nothing while it lives. REQUIRES: as LeasesOf.
   std::optional<Status> WhyEnding(const std::string& id) const;
   // The run is on its way into the session, or was taken back with it. REQUIRES: FindOpenRow(id).
   void AddRun(const std::string& id, const std::string& run_id);
-  // It is durable as that round.
+  // The run is durable, as that round.
   void NoteRound(const std::string& id, int64_t round);
-  // It has ended, or never came to be. Unknown ids are fine.
+  // The run has ended, or never came to be. Unknown ids are fine.
   void RemoveRun(const std::string& id, const std::string& run_id);
 
  private:
@@ -139,20 +139,20 @@ class Sessions {
     bool runs_told = false;
   };
   struct OpenSession {
-    SessionRow row;  // as it is known to all: what is durable
+    SessionRow row;  // the durable row, which everybody sees
     uint32_t account = 0;
     std::string token;
     std::unique_ptr<Leases> leases;
     std::set<std::string> runs;
     std::optional<SessionRow> granted;  // while `open` is being committed
     std::optional<int64_t> held_since_mono_ns;
-    bool has_lease = false;        // that is durable, and in the audit
+    bool has_lease = false;        // its lease is durable, and in the audit
     bool has_clocks = false;       // locked, or being locked
-    bool releasing = false;        // these
-    bool found = false;            // by a restart: since when it is held, nobody knows
+    bool releasing = false;        // the clocks
+    bool found = false;            // by a restart: nobody knows since when it is held
     std::optional<Status> doomed;  // taken back, but cannot go on
     std::optional<Ending> ending;
-    std::optional<SessionRow> end;          // while that is being committed
+    std::optional<SessionRow> end;          // its end, while that is being committed
     std::optional<AuditEntry> lease_ended;  // stored with it
     std::vector<std::function<void(Result<SessionRow>)>> end_known;
     int holders = 0;

@@ -1,5 +1,6 @@
-// Unsigned integers in no more bits than they need: blocks of 128, the last one of what is left, each a byte with its
-// width in bits (0 to 64) and then its values, the first in the lowest bits, up to a whole byte.
+// Packs unsigned integers into no more bits than they need. They are in blocks of 128 values, fewer in the last one. A
+// block is a byte with the width in bits (0 to 64), then the values, the first in the lowest bits, filled up to a whole
+// byte.
 //
 // Pure; any thread.
 #pragma once
@@ -13,13 +14,12 @@ namespace kprof {
 
 constexpr size_t kPackedBlock = 128;
 
-// How many bytes AppendPacked would append.
+// The number of bytes that AppendPacked would append.
 size_t PackedBytes(std::span<const uint64_t> values);
 
 void AppendPacked(std::span<const uint64_t> values, std::string& out);
 
-// Reads out.size() values from the front of `bytes` and takes what it read off it. False, with nothing taken, where
-// that is not what the bytes are.
+// Takes out.size() values off the front of `bytes`. False, with nothing taken, when the bytes are no such blocks.
 bool TakePacked(std::string_view& bytes, std::span<uint64_t> out);
 
 }  // namespace kprof

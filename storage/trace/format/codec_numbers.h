@@ -1,5 +1,5 @@
-// Values as what each adds to the one before, and as what each is above the least: small numbers without a sign, for
-// codecs that give small numbers few bits.
+// Numbers for the codecs: a value as its difference to the value before, or to the least value. These are small numbers
+// without a sign, for codecs that give small numbers few bits. Also numbers as bytes.
 //
 // Pure; any thread.
 #pragma once
@@ -16,8 +16,6 @@
 namespace kprof {
 
 // 64-bit numbers as the eight bytes that codecs write, the lowest first.
-//
-// Pure; any thread.
 static_assert(std::endian::native == std::endian::little);
 
 inline void AppendNumber(uint64_t number, std::string& out) {
@@ -26,7 +24,7 @@ inline void AppendNumber(uint64_t number, std::string& out) {
   out.append(bytes, sizeof(number));
 }
 
-// Off the front; false, with nothing taken, where there are too few bytes.
+// Takes a number off the front; false, with nothing taken, when there are too few bytes.
 inline bool TakeNumber(std::string_view& bytes, uint64_t& number) {
   if (bytes.size() < sizeof(number)) return false;
   std::memcpy(&number, bytes.data(), sizeof(number));
@@ -39,7 +37,7 @@ constexpr uint64_t Difference(int64_t a, int64_t b) {
   return static_cast<uint64_t>(a) - static_cast<uint64_t>(b);
 }
 
-// Small ones are small whatever their sign.
+// Folds the sign in: a difference near 0 becomes a small number, whatever its sign.
 constexpr uint64_t ZigZag(uint64_t difference) {
   return (difference << 1) ^ (uint64_t{0} - (difference >> 63));
 }
@@ -48,7 +46,7 @@ constexpr uint64_t UnZigZag(uint64_t folded) {
   return (folded >> 1) ^ (uint64_t{0} - (folded & 1));
 }
 
-// The first is 0.
+// The first delta is 0.
 inline std::vector<uint64_t> Deltas(std::span<const int64_t> values) {
   std::vector<uint64_t> deltas(values.size());
   for (size_t i = 1; i < values.size(); ++i) deltas[i] = ZigZag(Difference(values[i], values[i - 1]));

@@ -1,8 +1,8 @@
-// A column of a segment as bytes, and back. What the values mean (times, ids of strings, numbers of tracks) is not
-// known here; which codec fits is chosen by the values alone. The bytes are described in docs/trace_format.md.
+// A column of a segment as bytes, and back. Does not know the meaning of the values (times, ids of strings, numbers of
+// tracks) and chooses the codec by the values alone. The bytes are described in docs/trace_format.md.
 //
-// Pure; any thread. Decoding takes untrusted bytes: it fails with kStorageBroken, never reads past them, and writes as
-// many values as it was asked for or none that count.
+// Pure; any thread. Decoding takes untrusted bytes: it fails with kStorageBroken and never reads past them. After a
+// failure the values in `out` do not count.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ constexpr size_t kMaxSegmentRows = 65'536;
 enum class ColumnCodec : uint8_t {
   kConstant = 1,     // all are the same
   kRuns = 2,         // few changes from one to the next
-  kPacked = 3,       // less the least, bit by bit
-  kDeltaPacked = 4,  // what each adds to the one before, bit by bit
-  kPlanes = 5,       // less the least, byte planes under zstd
-  kDeltaPlanes = 6,  // what each adds to the one before, byte planes under zstd
+  kPacked = 3,       // the difference to the least value, bit by bit
+  kDeltaPacked = 4,  // the difference to the value before, bit by bit
+  kPlanes = 5,       // the difference to the least value, byte planes under zstd
+  kDeltaPlanes = 6,  // the difference to the value before, byte planes under zstd
 };
 
 struct EncodedColumn {
@@ -36,7 +36,7 @@ struct EncodedColumn {
 // REQUIRES: 1 to kMaxSegmentRows values.
 EncodedColumn EncodeColumn(std::span<const int64_t> values);
 
-// Into all of `out`: as many values as the column was made of.
+// Decodes into all of `out`, which has as many values as the column.
 Status DecodeColumn(ColumnCodec codec, std::string_view bytes, std::span<int64_t> out);
 
 }  // namespace kprof

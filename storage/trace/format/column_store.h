@@ -1,6 +1,6 @@
 // The columns of segments in a part's file: written once, with a checksum, read back by their ids.
 //
-// On the thread of its Db. What is read is untrusted: it fails with kStorageBroken, naming the segment and the column.
+// On the thread of its Db. The file is untrusted: reading fails with kStorageBroken, naming the segment and the column.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace kprof {
 
-// Which column of which segment: part_schema.h, ColumnId.
+// The place of a column: its segment, shape and number (part_schema.h, ColumnId).
 struct ColumnPlace {
   int64_t segment = 0;
   uint32_t shape = 0;
@@ -23,14 +23,14 @@ constexpr ColumnPlace PlaceOf(int64_t segment, EventColumn column) {
   return {segment, 0, static_cast<uint32_t>(column)};
 }
 
-// The same of a side table's segment, by the column's place there.
+// The place of a side table's column: the segment, and the column's place in the table.
 constexpr ColumnPlace SidePlaceOf(int64_t segment, size_t column) {
   return {segment, 0, static_cast<uint32_t>(column + 1)};
 }
 
 Status WriteColumn(Db& db, const ColumnPlace& place, uint32_t rows, const EncodedColumn& column);
 
-// As many values as it says it has rows; none where there is no such column.
+// Returns as many values as the column says it has rows; none when there is no such column.
 Result<std::vector<int64_t>> ReadColumn(Db& db, const ColumnPlace& place);
 
 struct ColumnBounds {

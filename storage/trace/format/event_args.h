@@ -1,5 +1,5 @@
-// A sample of a counter as text, where nothing else is kept of what its source wrote: as short as reads back as the
-// same double; whole numbers and such that are neither large nor small without an exponent.
+// The arguments of events: their types and shapes, decimal numbers as values of a column, and the text of a counter's
+// value.
 //
 // Pure; any thread.
 #pragma once
@@ -14,17 +14,14 @@
 
 namespace kprof {
 
-// The arguments of an event come in shapes: the same keys with values of the same types, in the same order, a million
-// times over. A shape is kept once; the values of all events of one shape are columns, like the others of a segment.
-
-// On disk: a number is never used again for something else.
+// The type of an argument. On disk: a number is never used again for something else.
 enum class ArgType : uint8_t {
   kNull = 1,
   kFalse = 2,
   kTrue = 3,
   kInteger = 4,
-  kDecimal = 5,      // digits and places: event_args.h
-  kNumber = 6,       // one that is neither: its text, a string's number
+  kDecimal = 5,      // digits and places: ArgDecimal
+  kNumber = 6,       // any other number: its text, a string's number
   kString = 7,       // a string's number
   kJson = 8,         // a list or an object: its text without needless space, a string's number
   kCorrelation = 9,  // an integer that stands in the event's correlation
@@ -48,13 +45,15 @@ struct ArgSlot {
   }
 };
 
+// The arguments of events come in shapes: the same keys with values of the same types, in the same order, a million
+// times over. A shape is kept once. The values of all events of one shape are columns, like the others of a segment.
 using ArgShape = std::vector<ArgSlot>;
 
 // Shapes have numbers; 0 is the one without slots.
 constexpr uint32_t kNoArgs = 0;
 
-// A decimal number as one of a column: its digits, and how many of them stand behind the point, in the lowest four
-// bits.
+// A decimal number as a value of a column: its digits, and in the lowest four bits the number of digits behind the
+// point.
 constexpr int kMostPlaces = 15;
 
 struct ArgDecimal {
@@ -62,7 +61,7 @@ struct ArgDecimal {
   int places = 0;
 };
 
-// Nothing where it has too many of either.
+// Nothing when it has too many digits or places.
 constexpr std::optional<int64_t> PackDecimal(ArgDecimal decimal) {
   constexpr int64_t kMost = int64_t{1} << 59;
   if (decimal.places > kMostPlaces || decimal.digits >= kMost || decimal.digits < -kMost) return std::nullopt;
@@ -75,14 +74,16 @@ constexpr ArgDecimal UnpackDecimal(int64_t packed) {
 
 using CounterTextBuffer = std::array<char, 40>;
 
-// In the buffer. "nan", "-inf" and the like of what is no number.
+// The text of a counter's value, for values of which the source's text is not kept: the shortest that reads back as the
+// same double. Numbers that are neither large nor small have no exponent. "nan", "-inf" and the like for values that
+// are no number. The text is in `buffer`.
 std::string_view CounterText(double value, CounterTextBuffer& buffer);
 
 constexpr int64_t kMostWholeInDouble = int64_t{1} << 53;
-// Whether the double nearest to a decimal number has it as its text, seen without making that; false where that is not
-// sure. Digits that end in 0 behind the point it does not.
+// True if CounterText of the double nearest to `decimal` is the text of `decimal`; makes no text to see it. False when
+// that is not sure, and for digits behind the point that end in 0.
 constexpr bool IsCounterText(ArgDecimal decimal) {
-  constexpr int64_t kMostDigits = 1'000'000'000'000'000;  // which a double tells apart
+  constexpr int64_t kMostDigits = 1'000'000'000'000'000;  // a double tells these apart
   constexpr int kMostSurePlaces = 15;
   if (decimal.digits < 0) decimal.digits = -decimal.digits;
   if (decimal.places == 0) return decimal.digits <= kMostWholeInDouble;

@@ -1,5 +1,6 @@
-// Times of events: between which they are, so that a sum or a difference of two has a place in 64 bits, and where an
-// event ends, whatever its source says.
+// Times of events: their bounds, the end of an event, and the order of rows by times and tracks.
+//
+// Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +10,27 @@
 
 namespace kprof {
 
-// The order in which rows of a segment stand: slices of time, so that a narrow window of a trace touches few segments;
-// within one, track by track, each in the order of its times, and of those that begin together the longest first. So
-// who is within whom on a track is seen in one pass, and what is alike stands side by side.
+// The order of rows in segments: segments are slices of time, so a narrow window of a trace touches few of them. Within
+// a segment, rows stand track by track, each track in the order of its times, and of rows of one time the longest
+// first. So one pass over a track finds which slice lies in which, and similar values stand side by side.
 //
-// Pure; any thread.
-
-// The numbers of the rows in the order of their times, and of those of one time the longest first; rows that are alike
-// in both stay in theirs. `durations` may be empty: all are the same.
+// OrderByTime returns the numbers of the rows in the order of their times, of one time the longest first. Rows that are
+// alike in both keep their order. `durations` may be empty: all are the same.
 std::vector<uint32_t> OrderByTime(std::span<const int64_t> times, std::span<const int64_t> durations);
 
-// Brings rows together by their tracks; those of one track stay in the order that they have.
+// Brings rows together by their tracks; rows of one track keep their order.
 void OrderByTrack(std::span<uint32_t> rows, std::span<const int64_t> tracks);
 
-// A part has no time, and no end, that is not less than this, nor one that is not more than its negative.
+// All times and ends in a part are above -kMostTimeNs and below kMostTimeNs, so that a sum or difference of two fits in
+// 64 bits.
 constexpr int64_t kMostTimeNs = int64_t{1} << 62;
 
 constexpr bool IsEventTime(int64_t time_ns) {
   return time_ns > -kMostTimeNs && time_ns < kMostTimeNs;
 }
 
-// Of any two numbers. What does not know its end (kNoValue), or has it before its begin, ends where it begins; what
-// ends after the last number there is ends there.
+// The end of an event, for any two numbers. An event ends where it begins if its end is not known (kNoValue) or is
+// before its begin. An end above the greatest number is the greatest number.
 constexpr int64_t EndOf(int64_t time_ns, int64_t duration_ns) {
   int64_t end_ns = 0;
   if (duration_ns <= 0) return time_ns;

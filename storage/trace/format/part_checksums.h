@@ -1,6 +1,7 @@
-// The checksums of what a part's file holds beside its columns (docs/trace_format.md): its strings in blocks, as who
-// asks for one reads no more than its block; of each segment which columns it has, and between what their values are,
-// as by that is seen what need not be read; and all rows of its other tables at once, as who opens it reads them all.
+// The checksums in a part's file (docs/trace_format.md). Each column has one. Each block of strings has one, so reading
+// a string reads no more than its block. Each segment has one of the list of its columns with their bounds, by which
+// readers see what they need not read. All rows of the other tables have one together, as opening a part reads them
+// all.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +12,23 @@
 
 namespace kprof {
 
-// The checksum of a column in a part's file: of all that its row says, so that none of it can change unseen.
+// The checksum of a column. It covers all that the column's row says, so none of it can change unseen.
 //
 // Pure; any thread.
 int64_t ColumnChecksum(int64_t id, int64_t rows, int64_t codec, int64_t min, int64_t max, std::string_view data);
 
 constexpr const char* kChecksumFact = "checksum";
 
-// Strings with numbers from block * kBlockStrings on.
+// A block has the strings with numbers from block * kBlockStrings on.
 constexpr int64_t kBlockStrings = 64;
 
-// What a string adds to the checksum of its block, which is the sum of what all its strings add, around at 2^64.
+// A string's share of the checksum of its block. The checksum is the sum of all shares modulo 2^64.
 uint64_t StringChecksum(int64_t id, std::string_view text);
 
-// Of all that the rows of a segment's event columns say, but their data.
+// Covers all that the rows of a segment's event columns say, except their data.
 Result<int64_t> ChecksumColumns(Db& db, int64_t segment);
 
-// Of the facts, kChecksumFact apart, the tracks, the shapes, the segments and the blocks of strings; and of side
+// Covers the facts without kChecksumFact, the tracks, the shapes, the segments, the blocks of strings, and the side
 // tables, where there are any.
 Result<int64_t> ChecksumTables(Db& db);
 

@@ -17,16 +17,16 @@ namespace kprof {
 constexpr int64_t kPartFormatVersion = 2;
 constexpr int64_t kPlainPartVersion = 1;
 
-// In an empty file: those of a part without side tables.
+// Creates the tables of a part without side tables, in an empty file.
 Status CreatePartTables(Db& db);
-// Besides. Once.
+// Creates the tables that describe side tables, in addition. Once.
 Status CreateSideTables(Db& db);
 
-// Fails with kStorageBroken where it is no part, one of a version that this build does not read, or was never finished;
-// or has other tables than a part, views or triggers: of what reading them does, nothing is known.
+// Fails with kStorageBroken when the file is no part, is of a version that this build does not read, or was never
+// finished. Also when it has other tables than a part, views or triggers: nobody knows what reading those does.
 Status CheckPart(Db& db);
 
-// Of a part that was checked: whether it has the tables of CreateSideTables.
+// True if a part has the tables of CreateSideTables, by its version.
 Result<bool> HasSideTables(Db& db);
 
 // The id of a column of a segment: shape kNoArgs, and an EventColumn; or a shape, and a slot of it.

@@ -1,6 +1,6 @@
 // A side table of a part: rows of named, typed columns beside its events (docs/trace_format.md). A new one needs no new
-// version of the format: its name and columns stand in the part. Knows nothing of what a table is for; `metric`, for
-// one, is metric_table.h.
+// version of the format: its name and columns stand in the part. Knows no table's purpose; metric_table.h, for example,
+// knows that of `metric`.
 //
 // Values are 64-bit integers, as those of events are: an integer, the bits of a double, the number of a string of the
 // part. Pure; any thread.
@@ -42,15 +42,15 @@ constexpr size_t kMostSideNameBytes = 64;              // of a table, a column, 
 constexpr int64_t kMostSideRows = int64_t{1} << 32;    // of one table
 constexpr int64_t kMostSideBytes = int64_t{16} << 30;  // of all tables, encoded
 
-// No value: of integers and texts kNoValue, of reals the bits of NaN, as kNoValue are those of -0.0.
+// No value is kNoValue for integers and texts, and the bits of NaN for reals, as kNoValue has the bits of -0.0.
 constexpr int64_t kNoReal = std::bit_cast<int64_t>(std::numeric_limits<double>::quiet_NaN());
 
 // "real": how the part names a type.
 std::string_view SideTypeName(SideType type);
 std::optional<SideType> SideTypeByName(std::string_view name);
 
-// Fails with kBadInput for one that no part may have: a name that is none ([a-z][a-z0-9_]*, and not `run` or `part` of
-// a column, which SQL adds), two columns of one name, none, or too many.
+// Fails with kBadInput for a table that no part may have: a name that is not [a-z][a-z0-9_]*, a column `run` or `part`,
+// which SQL adds, two columns of one name, no columns, or too many.
 Status CheckSideTable(const SideTable& table);
 
 // Rows in memory, column by column.
@@ -74,7 +74,7 @@ struct EncodedSideSegment {
   std::vector<EncodedColumn> columns;  // in the table's order
 };
 
-// `rows` of them from `first` on. REQUIRES: 1 to kMaxSegmentRows, and they are there.
+// Encodes `rows` rows from row `first` on. REQUIRES: 1 to kMaxSegmentRows, and they are there.
 EncodedSideSegment EncodeSideRows(uint32_t table, const SideRows& of, size_t first, size_t rows);
 
 }  // namespace kprof

@@ -1,5 +1,5 @@
-// Values that seldom change, as runs: how many there are (a number); the length less one of each, packed; the least
-// value (a number); their values less that, packed.
+// Values that seldom change, as runs: the number of runs; the length less one of each, packed; the least value; the
+// value of each run less the least, packed. Numbers that are not packed are as in codec_numbers.h.
 //
 // Pure; any thread.
 #pragma once
@@ -14,7 +14,7 @@ namespace kprof {
 // `min`: the least of them.
 std::string EncodeRuns(std::span<const int64_t> values, int64_t min);
 
-// All of `bytes` into all of `out`; false where that is not what they are.
+// Decodes all of `bytes` into all of `out`; false when the bytes are no such runs.
 bool DecodeRuns(std::string_view bytes, std::span<int64_t> out);
 
 }  // namespace kprof

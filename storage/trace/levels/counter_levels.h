@@ -1,11 +1,11 @@
-// Levels of detail of counters: what a part's samples look like from far away. On level n, samples of a track in the
-// same 4^n ns are one row: from the time of the first to that of the last, how many they are, the least, the greatest,
-// the last and the mean of their values. Samples that are no number are on none.
+// Levels of detail of counters: a part's samples as seen from far away. On level n, samples of a track in the same 4^n
+// ns are one row: from the time of the first to that of the last, with their number, and the least, the greatest, the
+// last and the mean of their values. Samples that are no number (NaN) are in no row.
 //
-// Rows are of different samples each, whatever order those come in: out of order, a stretch of time only has more of
-// them.
+// Each sample is in one row of a level, whatever order samples come in. Out of order, a stretch of time only has more
+// rows.
 //
-// One thread. Memory: what is open on kMostOpenTracks tracks, and up to a segment's rows of each level.
+// One thread. Memory: the open rows of kMostOpenTracks tracks, and up to a segment's rows of each level.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@
 
 namespace kprof {
 
-// Of some samples and others, of which there is at least one. Where a sample has no end (infinity) it has none, either,
-// and is no number where there are both of those.
+// The mean of two groups of samples, from their means and sizes. REQUIRES: there is at least one sample. Infinite if a
+// sample is infinite, and NaN if there are samples of both infinities.
 double MeanOfBoth(double mean, int64_t count, double others, int64_t other_count);
 
 class CounterLevels {
  public:
   using Write = std::function<Status(const EncodedSegment&)>;
   static constexpr size_t kMostOpenTracks = 1 << 14;  // with one more, all rows that are open are ended
-  // `levels`: those that are made, the finest first.
+  // `levels`: the levels to make, the finest first.
   CounterLevels(Write write, std::span<const int> levels);
   ~CounterLevels();
 
-  // Samples, `values` the bits of doubles; of each track, best in the order of time. REQUIRES: all of one size.
+  // Adds samples; `values` are the bits of doubles. Each track best in the order of time. REQUIRES: all of one size.
   Status Add(std::span<const int64_t> times, std::span<const int64_t> tracks, std::span<const int64_t> values);
-  // All that is left. Once, last.
+  // Writes the rest. Once, last.
   Status Finish();
 
  private:

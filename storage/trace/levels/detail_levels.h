@@ -1,14 +1,15 @@
-// Levels of detail: what a part's slices look like from far away, so that any stretch of time is drawn by looking at
-// few rows. On level n, slices shorter than 4^n ns that begin in the same 4^n ns of the same track and depth are one
-// row: from the first one's begin to the last one's end, with how many they are, the sum of their durations, and the
-// name of the longest. Longer ones stay as they are. So a window of p pixels, each at least 4^n ns wide, has at most
-// some rows per pixel of each track and depth. Levels that are not worth their rows (level_choice.h) are left out:
-// which those are is seen by the first slices, unless it is told; and slices that come later are looked at here and
-// there, as by them it may turn out that too many were left out.
+// Levels of detail of a part's slices, as seen from far away, so that drawing any stretch of time reads few rows. On
+// level n, slices shorter than 4^n ns that begin in the same 4^n ns of the same track and depth are one row: from the
+// first one's begin to the last one's end, with their number, the sum of their durations, and the name of the longest.
+// Longer ones stay as they are. So a window of p pixels, each at least 4^n ns wide, has at most some rows per pixel of
+// each track and depth.
 //
-// One thread at a time; slices that come together are worked at side by side, those of even depths and those of odd
-// ones. Memory: what is open on so many tracks and depths as the limits say, and up to a segment's rows of each level.
-// Where there are more, all that is open is ended, and begins anew: those stretches have two rows each.
+// Levels that are not worth their rows (level_choice.h) are left out. Choose names them; else the first slices decide,
+// and samples of later slices tell if too many were left out.
+//
+// One thread at a time; slices of one call are worked on side by side, even depths and odd depths. Memory: the open
+// rows of as many tracks and depths as the limits say, and up to a segment's rows of each level. Beyond that all open
+// rows end and begin anew: those stretches have two rows each.
 #pragma once
 
 #include <algorithm>
@@ -29,14 +30,14 @@ namespace kprof {
 class DetailLevels {
  public:
   using Write = std::function<Status(const EncodedSegment&)>;
-  // Runs both, and returns when both have ended. None: all is done on the caller's thread.
+  // Runs both, and returns when both have ended. Null: all is done on the caller's thread.
   using Beside = std::function<void(const std::function<void()>&, const std::function<void()>&)>;
   explicit DetailLevels(Write write, Beside beside = nullptr, const DetailLimits& limits = {});
-  // To be made whatever slices come. At most once, before those.
+  // Sets the levels to make, whatever slices come. At most once, before all slices.
   void Choose(const std::vector<int>& levels);
 
-  // `slice_at(row)` is a DetailSlice, asked for on any thread; those without an end (kNoValue) are in no level. On each
-  // track in the order of time.
+  // `slice_at(row)` returns a DetailSlice, on any thread. Slices without an end (kNoValue) are in no level. The slices
+  // of each track come in the order of time.
   template <typename SliceAt>
   Status Add(std::span<const uint32_t> rows, const SliceAt& slice_at) {
     if (!chosen_ && first_.empty() && rows.size() >= kRowsAtOnce) {  // enough to choose by, where they are
@@ -54,10 +55,10 @@ class DetailLevels {
     }
     return OkStatus();
   }
-  // All that is left. Once, last.
+  // Writes the rest. Once, last.
   Status Finish();
 
-  // Whether, by the slices so far, one was left out without which some of them are drawn from too many rows.
+  // True if a level was left out without which some of the slices so far are drawn from too many rows.
   bool IsTooCoarse() const { return is_too_coarse_; }
 
  private:
@@ -77,7 +78,7 @@ class DetailLevels {
       if (HalfOf(slice) == half) AddOne(slice);
     }
   }
-  // At most kRowsAtOnce.
+  // Adds at most kRowsAtOnce rows.
   template <typename SliceAt>
   Status AddSome(std::span<const uint32_t> rows, const SliceAt& slice_at) {
     if (IsShared(rows.size())) {
@@ -87,7 +88,7 @@ class DetailLevels {
     }
     return WriteAll(kMaxSegmentRows);
   }
-  // By some of the first and some in their middle, where they are many.
+  // Chooses the levels by the first rows and, where they are many, also by some in the middle.
   template <typename SliceAt>
   void ChooseBy(std::span<const uint32_t> rows, const SliceAt& slice_at) {
     const size_t stretches = rows.size() < 2 * kRowsToChooseBy ? 1 : 2;
@@ -116,7 +117,7 @@ class DetailLevels {
     stretch.lanes = counts.lanes();
     return stretch;
   }
-  // Rows side by side, elsewhere in each `rows`: those of one track stand together.
+  // Looks at some neighbouring rows, as those of one track stand together, at another place in each `rows`.
   template <typename SliceAt>
   void Sample(std::span<const uint32_t> rows, const SliceAt& slice_at) {
     const size_t size = rows.size() / kRowsOfSample;
@@ -127,7 +128,7 @@ class DetailLevels {
     is_too_coarse_ = choice_->IsTooCoarse(levels_);
   }
   bool IsShared(size_t rows) const { return beside_ != nullptr && rows >= kRowsToShare; }
-  // For each half; side by side where it is about so many rows that it is worth it.
+  // Runs `run` for each half; side by side when the rows are enough to be worth it.
   void RunBoth(size_t rows, const std::function<void(size_t half)>& run) const;
   Status AddFirst(const DetailSlice& slice);
   Status ChooseByFirst();
@@ -136,10 +137,10 @@ class DetailLevels {
   const Write write_;
   const Beside beside_;
   std::array<LaneLevels, 2> halves_;  // of even depths, of odd ones
-  std::vector<DetailSlice> first_;    // by these is seen which levels are worth their rows
+  std::vector<DetailSlice> first_;    // by these the levels are chosen
   bool chosen_ = false;
   std::vector<int> levels_;
-  std::optional<LevelChoice> choice_;  // none: they were told
+  std::optional<LevelChoice> choice_;  // none: Choose named the levels
   size_t samples_ = 0;
   bool is_too_coarse_ = false;
 };

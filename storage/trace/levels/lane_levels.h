@@ -1,6 +1,6 @@
-// Levels of detail (detail_levels.h) of some lanes, a lane being a track and a depth: what is open on each level, and
-// the rows that are made and not yet taken. Of slices, or of instants: those are slices without a length, all of depth
-// 0, of which a row has the name of the first.
+// Levels of detail (detail_levels.h) of some lanes, a lane being a track and a depth: the open rows of each level, and
+// the finished rows that nobody has taken yet. Takes slices, or instants: those are slices without a length, all of
+// depth 0, and their row has the name of the first.
 //
 // One thread.
 #pragma once
@@ -22,7 +22,7 @@ struct DetailLimits {
   size_t lane_places = 1 << 20;  // and depths without any between them
 };
 
-// Numbers may be any: a duration is taken for 0 where it is negative, and sums end with the last number there is.
+// Any numbers are fine: a negative duration counts as 0, and sums stop at the greatest number.
 struct DetailSlice {
   int64_t time_ns = 0;
   int64_t duration_ns = 0;
@@ -31,31 +31,31 @@ struct DetailSlice {
   int64_t name = 0;
 };
 
-// Of all depths; those from 4,096 on are drawn on one.
+// The lane of a depth: depths from 4,096 on are drawn on one.
 int64_t DetailLane(int64_t depth);
 
 class LaneLevels {
  public:
-  // `kind`: of the rows that are made, kSummary or kInstantSummary.
+  // `kind`: the kind of the rows to make, kSummary or kInstantSummary.
   LaneLevels(EventKind kind, const DetailLimits& limits);
-  // Those that are made, the finest first. Once, before all slices.
+  // Sets the levels to make, the finest first. Once, before all slices.
   void Choose(const std::vector<int>& levels);
   ~LaneLevels();
   LaneLevels(LaneLevels&&) noexcept;
   LaneLevels& operator=(LaneLevels&&) = delete;
 
-  // On each lane best in the order of time: out of order, a stretch of time only has more rows.
+  // Each lane best in the order of time: out of order, a stretch of time only has more rows.
   void Add(const DetailSlice& slice);
-  // What is open is ended.
+  // Ends all open rows.
   void EndAll();
 
-  // Rows that were made so far and not taken, of each level.
+  // The number of finished rows of each level that were not taken yet.
   std::vector<size_t> rows() const;
-  // The levels that have so many rows, as segments; they have none then.
+  // Takes the rows of the levels that have so many, as segments.
   std::vector<EncodedSegment> Take(size_t least_rows);
 
  private:
-  // A row of a level, of one lane.
+  // A row of a level and of one lane.
   struct Item {
     int64_t begin = 0;
     int64_t end = 0;

@@ -1,12 +1,12 @@
-// Levels of detail of a part's instants (lane_levels.h) and of its counters (counter_levels.h), once all of them are
-// there: which levels are worth their rows is seen by samples of all of them (level_choice.h), then they are read once
-// more, segment by segment.
+// Makes the levels of detail of a part's instants (lane_levels.h) and of its counters (counter_levels.h), once all of
+// them are there. Samples of all of them tell which levels are worth their rows (level_choice.h). Then they are read
+// once more, segment by segment.
 //
-// On the caller's thread, as is `write`. Memory: that of the samples, then some columns of a segment, what is open on
+// On the caller's thread, as is `write`. Memory: that of the samples, then some columns of a segment, the open rows of
 // each level, and up to a segment's rows of each.
 //
-// Fails with kBadInput where an event is not between the times that its segment says (looked at where there are
-// levels), with kCancelled when told to stop, and as reading and `write` do.
+// Fails with kBadInput when an event is not between the times that its segment says (seen only when levels are made),
+// with kCancelled when told to stop, and as reading and `write` do.
 #pragma once
 
 #include <functional>

@@ -26,11 +26,6 @@
 namespace kprof {
 namespace {
 
-// Slices of some tracks, gathered from the segments that hold them: brought into the order of a trace, each gets its
-// depth, and they go into the levels of detail.
-//
-// One thread at a time: who gathers gives it to who nests.
-
 // Rows of one track, one behind the other in one segment.
 struct SlicePiece {
   size_t segment = 0;  // by its place among those that are gathered from
@@ -38,6 +33,10 @@ struct SlicePiece {
   size_t count = 0;
 };
 
+// Slices of some tracks, gathered from the segments that hold them. They are brought into the order of a trace, each
+// gets its depth, and they go into the levels of detail.
+//
+// One thread at a time: the gathering thread hands it to the nesting one.
 class SliceGroup {
  public:
   // For the next ones; keeps its memory.

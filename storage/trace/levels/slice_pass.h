@@ -1,16 +1,18 @@
-// What is known of a part's slices only when all of them are there: their depths, which are written beside their other
-// columns, and their levels of detail. Goes once through all of them in the order of time, whatever order their source
-// had: segments that overlap are read together, track by track.
+// Makes the facts of a part's slices that need all of them: their depths, which are written beside their other columns,
+// and their levels of detail. Goes once through all slices in the order of time, whatever order their source had:
+// segments that overlap are read together, track by track.
 //
-// The Db is used on the caller's thread alone, and so is `write`; another thread nests what was read while this one
-// reads on and writes what is nested, and has half of the levels made beside it; where none can be started, all is done
-// on this one. Of rows themselves those of some tracks are held: tracks are taken together up to `rows_at_once`, of all
-// that are under way, and each such group reads those segments again that it has rows in; a track that alone has more
-// than `rows_of_track` in segments that all overlap gets no depths there, and is not in the levels. Of segments that
-// overlap 2 bytes are held for each row, and a SlicePiece for each track in each: little where the source was about in
-// the order of time, and growing with the number of its slices where it had no order at all.
+// The Db and `write` are used on the caller's thread alone. Another thread nests the rows that were read, and has half
+// of the levels made beside it, while this one reads on and writes nested rows. If no thread can be started, this one
+// does it all.
 //
-// Fails with kBadInput where a slice is not between the times that its segment says, with kCancelled when told to stop,
+// Memory: the rows of some tracks. Tracks are taken together up to `rows_at_once`, counting all that are under way, and
+// each such group reads again the segments that have rows of it. A track that alone has more than `rows_of_track` in
+// segments that all overlap gets no depths there, and is not in the levels. For segments that overlap, 2 bytes are held
+// for each row, and a SlicePiece for each track in each segment. This is little when the source was about in the order
+// of time; it grows with the number of slices when it had no order at all.
+//
+// Fails with kBadInput when a slice is not between the times that its segment says, with kCancelled when told to stop,
 // and as `write` does.
 #pragma once
 

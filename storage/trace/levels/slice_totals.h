@@ -1,8 +1,8 @@
-// Totals of a part's slices: of each stretch of about a million rows, how many there are of each track, name and
-// category, and how long they last together, at least and at most. So a sum by name over a hundred million slices adds
-// up some thousands of rows, and decodes only segments that are asked for in part.
+// Totals of a part's slices, for each stretch of about a million rows: how many slices there are of each track, name
+// and category, and the sum, the least and the greatest of their durations. So a sum by name over a hundred million
+// slices adds up some thousands of rows, and decodes only segments that are asked for in part.
 //
-// A stretch in which so much differs that totals would be hardly fewer than its slices has none.
+// A stretch gets no totals if they would be hardly fewer than its slices.
 //
 // One thread. Memory: a table of the groups of one stretch, a few MiB at most. Costs a look into it for each slice.
 #pragma once
@@ -17,7 +17,7 @@
 namespace kprof {
 
 struct SliceTotalsLimits {
-  size_t stretch_rows = size_t{1} << 20;  // a stretch ends with the segments with which it has as many
+  size_t stretch_rows = size_t{1} << 20;  // a stretch ends with the segments that bring it to as many
   size_t most_groups = kMaxSegmentRows;   // of a stretch
   size_t least_shrinking = 8;             // slices for each total
 };
@@ -27,10 +27,10 @@ class SliceTotals {
   using Write = std::function<Status(const EncodedSegment&)>;
   explicit SliceTotals(Write write, const SliceTotalsLimits& limits = {});
 
-  // All rows of the next segments of slices, in any order, with the part's numbers. Sums end with the last number there
-  // is.
+  // Adds all rows of the next segments of slices, in any order, with the part's numbers. Sums stop at the greatest
+  // number.
   Status Add(const EventRows& slices);
-  // The last stretch. Once, last.
+  // Writes the last stretch. Once, last.
   Status Finish();
 
  private:
@@ -55,7 +55,7 @@ class SliceTotals {
   int64_t min_time_ = 0;
   int64_t max_time_ = 0;
   int64_t max_end_ = 0;
-  bool differs_ = false;  // too much: it gets none
+  bool differs_ = false;  // too many groups: the stretch gets no totals
   std::vector<Group> groups_;
   std::vector<uint32_t> places_;  // by hash: a group's number and one, or 0; a power of two, at most half of them taken
 };

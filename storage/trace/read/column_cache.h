@@ -1,6 +1,5 @@
-// Columns of trace parts as they were decoded, kept for the next question within a budget: those that were not asked
-// for the longest go first, and all that nobody asks for any more in the end. Parts never change, so what is here is
-// never wrong.
+// A cache of decoded columns of trace parts, within a budget. Columns that nobody asked for the longest go first;
+// DropOld removes those that nobody asks for any more. Parts never change, so a cached column is never wrong.
 //
 // Any thread. A column that somebody holds lives on when it goes from here.
 #pragma once
@@ -28,17 +27,18 @@ class ColumnCache {
     int64_t column = 0;
     bool operator==(const Key&) const = default;
   };
-  // The number of the part with this identity (which file it is): the same each time it is opened, so that what one
-  // question decoded is there for the next.
+  // The number of the part with this identity (which file it is): the same each time the part is opened, so the next
+  // question finds the columns that one question decoded.
   uint64_t NumberOf(const std::string& identity);
 
-  // Null where it is not here.
+  // Null when it is not here.
   DecodedColumn Find(const Key& key);
-  // One that is larger than the budget is not kept, and drives out none.
+  // A column larger than the budget is not kept, and drives out no other.
   void Put(const Key& key, DecodedColumn column);
 
   using Clock = std::chrono::steady_clock;
-  // What nobody has asked for since then; what is of the part with this identity. How many bytes went.
+  // Remove the columns that nobody has asked for since then, or those of the part with this identity. Return the number
+  // of bytes that went.
   int64_t DropOld(Clock::time_point since);
   int64_t DropPart(const std::string& identity);
 

@@ -1,4 +1,4 @@
-// The side table `metric`: numbers that were measured of kernels and their launches, a row each (docs/trace_format.md).
+// The side table `metric`: measured numbers of kernels and their launches, a row each (docs/trace_format.md).
 #pragma once
 
 #include <cstdint>
@@ -30,14 +30,14 @@ struct KernelMetrics {
   int64_t left_out = 0;               // metrics of kernels beyond the bounds
 };
 
-// Sums the table up for who keeps a few rows of it (the catalog). Bounded: of `most_kernels` kernels, `most_names`
-// metrics each; texts that are longer than `most_text_bytes` are left out as well. None where the part has no such
-// table, or one of other columns. Fails as PartReader does. Reads all of the table.
+// Bounds of SumKernelMetrics: so many kernels, so many metrics of each, and no texts longer than that.
 struct KernelMetricBounds {
   size_t most_kernels = 64;
   size_t most_names = 32;
   size_t most_text_bytes = 4096;
 };
+// Sums the table up for the catalog, which keeps a few rows of it, within `bounds`. No metrics when the part has no
+// such table, or one with other columns. Fails as PartReader does. Reads all of the table.
 Result<KernelMetrics> SumKernelMetrics(PartReader& part, const KernelMetricBounds& bounds);
 
 }  // namespace kprof

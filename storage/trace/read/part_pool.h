@@ -1,9 +1,10 @@
-// Readers of parts, kept open from one question to the next: opening one takes longer than most questions do. Each is
-// lent to one at a time; who asks for a part that is lent has another reader of it.
+// Keeps readers of parts open from one question to the next: opening one takes longer than most questions do. A reader
+// is lent to one caller at a time; another caller for the same part gets another reader. Checks no access: callers
+// authorise first.
 //
-// Who may read what is not its business: it is told a path by who has asked that already.
-// A deleted file frees its space when nobody has it open, so: few are kept, none for long, those below a folder that
-// goes are closed with it, their columns forgotten, and a reader that comes back from a file that has gone is not kept.
+// A deleted file frees its space when nobody has it open. So the pool keeps few readers, and none for long. It closes
+// those below a folder that goes, and forgets their columns. It does not keep a reader that comes back when its file
+// has gone.
 //
 // Any thread. Opening, closing and looking whether a file is there block, without the lock.
 #pragma once
@@ -23,7 +24,7 @@ namespace kprof {
 
 class PartPool;
 
-// Gives the reader back. REQUIRES: the pool still is.
+// Gives the reader back. REQUIRES: the pool is still there.
 struct ReturnPart {
   PartPool* pool = nullptr;
   void operator()(PartReader* reader) const;
@@ -37,7 +38,7 @@ class PartPool {
     int64_t idle_ms = 60'000;
   };
 
-  // `columns` must outlive it, and it all leases.
+  // `columns` must outlive the pool, and the pool all leases.
   explicit PartPool(ColumnCache& columns) : PartPool(columns, Limits()) {}
   PartPool(ColumnCache& columns, Limits limits) : columns_(columns), limits_(limits) {}
   PartPool(const PartPool&) = delete;
@@ -46,8 +47,8 @@ class PartPool {
   // A reader of the file that is there now. Fails as PartReader::Open does.
   Result<PartLease> Borrow(const std::string& path);
 
-  // What is not lent: those that were not asked for as long as `idle_ms`; those of files below a folder.
-  // To be called from time to time; after the folder was moved or removed.
+  // Both close readers that are not lent. CloseOld closes those that were not asked for as long as `idle_ms`; call it
+  // from time to time. CloseBelow closes those of files below a folder; call it after the folder was moved or removed.
   void CloseOld();
   void CloseBelow(const std::string& folder);
 
@@ -62,7 +63,7 @@ class PartPool {
   };
 
   void Return(std::unique_ptr<PartReader> reader);
-  // The last one of that path; null: there is none.
+  // The reader of that path that came back last; null: there is none.
   std::unique_ptr<PartReader> Take(const std::string& path);
 
   ColumnCache& columns_;

@@ -1,6 +1,6 @@
-// Reads a finished trace part (docs/trace_format.md): what is small at once, columns when they are asked for. A part is
-// untrusted: what contradicts itself, or is not what was written, fails with kStorageBroken, naming the part and the
-// place, and whoever uses values (the number of a string, of a track) asks here, where each is checked.
+// Reads a finished trace part (docs/trace_format.md): small tables at once, columns when they are asked for. A part is
+// untrusted: contents that contradict themselves, or are not those that were written, fail with kStorageBroken, naming
+// the part and the place. Users of values (the number of a string, of a track) ask here, where each is checked.
 //
 // One thread at a time; several readers may have the same part open.
 #pragma once
@@ -29,13 +29,11 @@
 
 namespace kprof {
 
-// What reading a trace part fails with. A part is untrusted: what SQLite finds wrong with its file is the part's fault,
-// not ours.
-
-// kStorageBroken, naming the part.
+// A failure for a broken part: kStorageBroken, naming the part.
 Status BrokenPart(const std::string& path, std::string why);
 
-// Of what was done with a part: kStorageBroken where SQLite has no better word for it, or takes it for too much.
+// A failure of work on a part. A part is untrusted, so a fault that SQLite finds in its file is the part's and not
+// ours: kStorageBroken in place of kInternal, and of kUsage (a value that is too large).
 Status OfPart(const Status& status, std::string what);
 
 struct Segment {
@@ -49,7 +47,7 @@ struct Segment {
   int64_t columns = 0;  // ChecksumColumns
 };
 
-// Some rows of a side table. Its number is no event segment's.
+// Some rows of a side table. Its id is no event segment's.
 struct SideSegment {
   int64_t id = 0;
   uint32_t rows = 0;
@@ -66,23 +64,23 @@ class PartReader {
  public:
   static constexpr uint32_t kFirstDerived = 512;
 
-  // Fails with kNotFound, and kStorageBroken as CheckPart does. `cache` must outlive it; columns in it outlive the
-  // reader: another one of the same file finds them.
+  // Fails with kNotFound, and with kStorageBroken as CheckPart does. `cache` must outlive the reader. Columns in it
+  // outlive the reader: another reader of the same file finds them.
   static Result<std::unique_ptr<PartReader>> Open(const std::string& path, ColumnCache& cache);
   PartReader(const PartReader&) = delete;
   PartReader& operator=(const PartReader&) = delete;
 
   const std::string& path() const { return path_; }
-  // Which file it is: a part never changes, and one that takes the place of another has other times. Fails with
-  // kNotFound.
+  // Tells which file it is: a part never changes, and a file that takes the place of another has other times. Fails
+  // with kNotFound.
   static Result<std::string> ReadIdentity(const std::string& path);
-  // That of the file that is open.
+  // The identity of the open file.
   const std::string& identity() const { return identity_; }
-  // Frees what it holds for who asks again soon and that may be much: texts, pages.
+  // Frees large memory that is kept for the next question: texts, pages.
   void Forget();
   std::optional<int64_t> IntegerFact(std::string_view name) const;
   std::optional<std::string> TextFact(std::string_view name) const;
-  // By name, each as text; what tells of the file alone is not among them.
+  // All facts by name, each as text, without the checksum, which tells of the file alone.
   const std::map<std::string, std::string, std::less<>>& facts() const { return facts_; }
 
   // By their numbers, from 0 on.
@@ -102,31 +100,32 @@ class PartReader {
 
   // All rows of a segment.
   Result<DecodedColumn> Read(const Segment& segment, EventColumn column);
-  // The same for who makes something of it that is kept (ReadDerived): the column itself takes no place in the cache.
+  // Reads a column that a kept one is made of (ReadDerived): the column itself takes no place in the cache.
   Result<DecodedColumn> ReadOnce(const Segment& segment, EventColumn column);
-  // Of the rows of that shape, in their order. Shape and slot may be any: kStorageBroken where the part has no such
-  // column.
+  // The slot's values for the rows of that shape, in their order. Shape and slot may be any: kStorageBroken when the
+  // part has no such column.
   Result<DecodedColumn> ReadArg(const Segment& segment, uint32_t shape, uint32_t slot);
-  // Something made of a segment's columns, kept beside them for the next question: `make` is called where it is not
-  // there. `number` tells what it is: those who ask agree on it. REQUIRES: it is kFirstDerived or more, below 1,024.
+  // A column that is made of a segment's columns, and kept beside them for the next question. Calls `make` when it is
+  // not there. `number` names it, and all callers agree on it. REQUIRES: `number` is kFirstDerived or more, below
+  // 1,024.
   Result<DecodedColumn> ReadDerived(const Segment& segment, uint32_t number,
                                     const std::function<Result<std::vector<int64_t>>()>& make);
-  // Between what its values are, without reading them; nothing where there is no such column. Both are what was
-  // written; of a part that lies, Read's values may be others.
+  // The least and the greatest value of a column, without reading it; nothing when there is no such column. Both are as
+  // they were written; in a part that lies, values of Read may be beyond them.
   Result<std::optional<ColumnBounds>> ReadBounds(const Segment& segment, EventColumn column);
 
   // Strings have numbers less than this.
   int64_t strings_end() const { return strings_.end(); }
-  // The text of a number; kStorageBroken where there is none.
+  // The text of a string's number; kStorageBroken when there is none.
   Result<std::string> ReadString(int64_t id) { return strings_.Read(id); }
-  // Its number, where it is one of the part's. Looks at all of them.
+  // The number of a text, if the part has it. Looks at all strings.
   Result<std::optional<int64_t>> FindString(std::string_view text) { return strings_.Find(text); }
-  // All of them, until `see` returns false.
+  // Calls `see` for each string, until it returns false.
   Status ForEachString(const std::function<bool(int64_t id, std::string_view text)>& see) {
     return strings_.ForEach(see);
   }
 
-  // kStorageBroken, naming the part: for who finds in its values what cannot be.
+  // kStorageBroken, naming the part: for callers that find impossible values in it.
   Status Broken(std::string what) const;
 
  private:
@@ -141,7 +140,7 @@ class PartReader {
   Status LoadSideSegments();
   Status CheckTables();
   Result<DecodedColumn> ReadPlace(const ColumnPlace& place, size_t rows, bool is_kept);
-  // Of that shape.
+  // The number of the segment's rows of that shape.
   Result<size_t> CountRows(const Segment& segment, uint32_t shape);
 
   const std::string path_;
@@ -159,20 +158,16 @@ class PartReader {
   PartStrings strings_;
   std::unordered_map<int64_t, std::array<std::optional<ColumnBounds>, kEventColumns>> bounds_;
   struct Counted {
-    int64_t segment = 0;                       // which have ids from 1 on
+    int64_t segment = 0;                       // 0: none, as ids begin at 1
     std::unordered_map<int64_t, size_t> rows;  // by shape
   };
   Counted counted_;  // where arguments were read last
 };
 
-// Segments that overlap in time, put together: whoever goes along the slices of a part in the order of time reads a
-// cluster at once.
-//
-// Pure; any thread.
-
-// Those that overlap, or one that overlaps none; those that follow begin when it has ended.
+// Segments that overlap in time, or one that overlaps no other. The next cluster begins when this one has ended. A
+// reader that goes along the slices of a part in the order of time reads a cluster at once.
 using SegmentCluster = std::vector<Segment>;
-// In the order of time.
+// The clusters of these segments, in the order of time. Pure; any thread.
 std::vector<SegmentCluster> ClustersOf(std::span<const Segment> segments);
 
 }  // namespace kprof

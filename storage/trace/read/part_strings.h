@@ -1,4 +1,4 @@
-// The strings of an open part, by their numbers and by their bytes. What it gives was found to be what was written: a
+// The strings of an open part, by their numbers and by their bytes. Gives only strings that are as they were written: a
 // block of strings is checked before the first of it is given.
 //
 // All fail with kStorageBroken, naming the part. One thread at a time.
@@ -27,11 +27,11 @@ class PartStrings {
   // Strings have numbers less than this.
   int64_t end() const { return end_; }
   Result<std::string> Read(int64_t id);
-  // Its number, where it is one of the part's. Looks at all of them.
+  // The number of a text, if the part has it. Looks at all strings.
   Result<std::optional<int64_t>> Find(std::string_view text);
-  // All of them, until `see` returns false.
+  // Calls `see` for each string, until it returns false.
   Status ForEach(const std::function<bool(int64_t id, std::string_view text)>& see);
-  // Frees what it holds for who asks again soon, where it is much.
+  // Frees texts that are kept for the next question, if they are large.
   void Forget();
 
  private:
@@ -44,7 +44,7 @@ class PartStrings {
   std::vector<uint64_t> checksums_;  // of blocks
   std::vector<bool> right_;          // blocks that were checked
   bool all_right_ = false;
-  // What was asked for; forgotten when it is much. Texts have no index: finding one goes through all of them.
+  // Answers that were given; forgotten when they are large. Texts have no index: finding one goes through all of them.
   std::unordered_map<int64_t, std::string> texts_;
   std::unordered_map<std::string, std::optional<int64_t>> found_;
   size_t bytes_ = 0;

@@ -1,7 +1,7 @@
-// What a trace part is filled with, piece by piece: by a reader of a source, straight into the part or through a pipe
-// to who writes it. Each string, track, shape and segment comes once, by its number, dense from 0; a segment comes
-// after the shapes of its events, a shape after the strings of its keys; tracks may come last. Side tables come each
-// once, before their rows; the strings of their texts may come later.
+// Takes the contents of a trace part, piece by piece. A reader of a source fills it, straight into the part or through
+// a pipe to the part's writer. Each string, track, shape and segment comes once, by its number, dense from 0. A segment
+// comes after the shapes of its events, a shape after the strings of its keys; tracks may come last. Each side table
+// comes once, before its rows; the strings of their texts may come later.
 //
 // One thread at a time. After a failure nothing more may be added.
 #pragma once
@@ -26,7 +26,7 @@ class PartSink {
   virtual Status AddSegment(const EncodedSegment& segment) = 0;
   virtual Status AddSideTable(uint32_t id, const SideTable& table) = 0;
   virtual Status AddSideSegment(const EncodedSideSegment& segment) = 0;
-  // A later one of the same name takes its place.
+  // A later fact takes the place of one of the same name.
   virtual Status SetFact(std::string_view name, std::string_view text) = 0;
   virtual Status SetFact(std::string_view name, int64_t value) = 0;
 };

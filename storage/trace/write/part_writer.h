@@ -1,11 +1,11 @@
-// Writes a trace part (docs/trace_format.md). It is not there until Finish: what was written lies in PATH.partial,
-// which goes with this where it does not come to that, and with the next start where we die before.
+// Writes a trace part (docs/trace_format.md). There is no part until Finish: the data lies in PATH.partial. This object
+// removes that file if Finish does not succeed, and the next start does if we die before.
 //
-// What it is given may come from a process that reads hostile files: it is measured here, and nothing in it is believed
-// by who reads it later. What no reader would take (a number that comes twice, a segment without its columns, a time
-// out of all bounds) fails with kBadInput.
+// The input may come from a process that reads hostile files: it is checked here, and later readers trust nothing in
+// it. Input that no reader would take (a number that comes twice, a segment without its columns, a time out of all
+// bounds) fails with kBadInput.
 //
-// After the first failure all others are that one, Finish too: there will be no part.
+// After the first failure all calls fail with it, Finish too: there will be no part.
 //
 // One thread. Blocks.
 #pragma once
@@ -29,14 +29,11 @@
 
 namespace kprof {
 
-// Which rank of a job a trace part is, where that is known only once the part is finished: what other parts of its run
-// say decides, too.
-//
-// Blocks.
-
-// Makes of a part's fact `rank` what its run says; none: nobody knows, and there is no such fact. It is on the disk
-// when this returns; its size. REQUIRES: `path` is a part that nobody has opened, and nobody will before this returns:
-// where it fails, or we die before, the part is of no use any more.
+// Sets a finished part's fact `rank`, its rank in a job. The rank may depend on other parts of the run, so it is known
+// only once the part is finished. None: nobody knows it, and the fact is removed. Returns the part's size; the change
+// is on the disk then. Blocks.
+// REQUIRES: nobody has opened the part, and nobody will before this returns. If it fails, or we die before it returns,
+// the part is of no use any more.
 Result<int64_t> SetPartRank(Files& files, const std::string& path, std::optional<int64_t> rank);
 
 constexpr std::string_view kPartialEnding = ".partial";
@@ -45,9 +42,8 @@ constexpr int kSmallPartPageBytes = 1024;
 
 class PartWriter : public PartSink {
  public:
-  // REQUIRES: `path` ends in kTracePartEnding. What a former one left of its .partial is removed. `vfs`:
-  // Db::Options::vfs. `page_bytes` is for little: of a small source, most of the file would be the unused rest of
-  // pages.
+  // REQUIRES: `path` ends in kTracePartEnding. Removes a .partial that an earlier writer left. `vfs`: Db::Options::vfs.
+  // `page_bytes`: fewer for a small source, as most of its file would be the unused rest of pages.
   static Result<std::unique_ptr<PartWriter>> Create(Files& files, const std::string& path, const char* vfs = nullptr,
                                                     int page_bytes = kPartPageBytes);
   ~PartWriter() override;
@@ -63,21 +59,21 @@ class PartWriter : public PartSink {
   Status SetFact(std::string_view name, std::string_view text) override;
   Status SetFact(std::string_view name, int64_t value) override;
 
-  // Makes what did not come with the events: depths and levels of detail of slices, levels of instants and of counters.
-  // Then makes of the file a part: it is on the disk when this returns, and its name once the caller has synced the
-  // folder. Nothing more may be added. Returns its size. Fails with kCancelled when told to stop, with kBadInput where
-  // numbers of strings, tracks or shapes are not dense, and as those passes do.
+  // Makes all that did not come with the events: depths and levels of detail of slices, levels of instants and of
+  // counters. Then makes the file a part: it is on the disk when this returns, and its name once the caller has synced
+  // the folder. Nothing more may be added. Returns its size. Fails with kCancelled when told to stop, with kBadInput
+  // when numbers of strings, tracks or shapes are not dense, and as those passes do.
   Result<int64_t> Finish(const std::stop_token& stop);
 
   int64_t rows(EventKind kind) const { return rows_[IndexOf(kind)]; }
   int64_t tracks() const { return tracks_.count; }
-  // Whether there is a side table of that name.
+  // True if there is a side table of that name.
   bool HasSideTable(std::string_view name) const;
-  // Of the depths that Finish made; of those that came with their slices it knows nothing.
+  // About the depths that Finish made; says nothing of depths that came with their slices.
   const MadeDepths& made_depths() const { return made_depths_; }
 
  private:
-  // Of numbers that come each once.
+  // Numbers that come once each.
   struct Numbers {
     int64_t count = 0;
     int64_t end = 0;  // one more than the greatest

@@ -15,9 +15,9 @@
 
 namespace kprof {
 
-// Events of one kind in memory, column by column, in no order: what a reader fills, and segments are made of.
+// Events of one kind in memory, column by column, in no order. A reader fills them, and segments are made of them.
 struct EventRows {
-  // By IndexOf(column); what the kind does not have is empty, all others are of one size.
+  // By IndexOf(column). Columns that the kind does not have are empty, all others are of one size.
   std::array<std::vector<int64_t>, kEventColumns> columns;
   // By shape, by slot: the values of the rows of that shape, in their order. Empty for slots without a column.
   std::vector<std::vector<std::vector<int64_t>>> args;
@@ -50,9 +50,10 @@ class SegmentMaker {
   // The rows in the order of their times, until the first Encode begins.
   std::span<const uint32_t> order() const { return order_; }
   size_t segments() const { return (order_.size() + segment_rows_ - 1) / segment_rows_; }
-  // The i-th in time. Any number of threads, each its own segment.
+  // Encodes the segment with this place in time. Any number of threads, each its own segment.
   EncodedSegment Encode(size_t segment);
-  // Adds one that its kind's readers do not fill, and that was put into the rows meanwhile. REQUIRES: it was encoded.
+  // Adds a column that readers do not fill, and that was put into the rows meanwhile. REQUIRES: the segment was
+  // encoded.
   void EncodeAlso(size_t segment, EventColumn column, EncodedSegment& encoded) const;
 
  private:
@@ -60,7 +61,7 @@ class SegmentMaker {
   const EventRows& rows_;
   const size_t segment_rows_;
   std::vector<uint32_t> order_;
-  std::vector<uint32_t> arg_rows_;  // of each row: which one of its shape it is
+  std::vector<uint32_t> arg_rows_;  // of each row: its place among the rows of its shape
 };
 
 }  // namespace kprof

@@ -1,6 +1,6 @@
 // The strings of a trace, each once, by dense numbers: names repeat a million times. Number 0 is the empty string.
 //
-// One thread. Never forgets; whoever fills it from outside looks at size_bytes().
+// One thread. Never forgets: code that fills it from outside watches size_bytes().
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class StringTable {
   // Valid as long as this lives. REQUIRES: id < size().
   std::string_view Text(uint32_t id) const { return texts_[id]; }
   uint32_t size() const { return static_cast<uint32_t>(texts_.size()); }
-  // Of all strings, with what it costs to keep them.
+  // The bytes of all strings, with the cost of keeping them.
   int64_t size_bytes() const { return size_bytes_; }
 
  private:

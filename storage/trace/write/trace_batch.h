@@ -1,5 +1,6 @@
-// What a reader has made of a piece of its source. Numbers of strings, tracks and shapes are those of who made it, its
-// `source`, which goes on with them from batch to batch: each batch brings the ones that are new since the last one.
+// A batch: the events, tracks and strings that a reader made of a piece of its source. Strings, tracks and shapes have
+// numbers of the batch's maker, its `source`. The maker goes on with these numbers from batch to batch: each batch
+// brings those that are new since the last one.
 #pragma once
 
 #include <array>
@@ -16,11 +17,11 @@
 
 namespace kprof {
 
-// What a track is known by within its part, before it is known what it is.
+// The key of a track within its part, while the rest of the track is not known yet.
 struct TrackKey {
   enum class Family : uint8_t {
     kThread = 1,   // pid and tid, as they are in the source
-    kAsync = 2,    // pid, `name` a category, `tid` a scope, `series` an id: what begins here and ends there
+    kAsync = 2,    // pid, `name` a category, `tid` a scope, `series` an id: begins here and ends there
     kCounter = 3,  // pid, `name` and `series`
   };
   Family family = Family::kThread;
@@ -35,13 +36,14 @@ struct TrackKey {
   }
 };
 
-// What a list beside the events says that a track is, if they are on such a one.
+// A track as a list beside the events describes it. It counts if events are on such a track.
 struct ToldTrack {
   TrackKey key;
   TrackRow row;  // its id is of no account
 };
 
-// What an event says of a thread and its process, whether or not anything is on it, that is itself no row.
+// A name or a sort index that an event tells of a thread or its process, whether or not other events are on it. The
+// event itself is no row.
 struct ToldName {
   TrackKey thread;
   uint32_t what = 0;  // the event's name: thread_name
@@ -55,10 +57,10 @@ struct TraceBatch {
   std::vector<TrackKey> tracks;
   std::vector<ArgShape> shapes;
   std::array<EventRows, kEventKinds> rows;  // by IndexOf(kind)
-  // Of tracks of this source, by their numbers there (TrackRow::id): what its reader itself knows them to be. Of others
-  // the events tell.
+  // Tracks that this source's reader itself knows, by their numbers there (TrackRow::id). Events tell of the other
+  // tracks.
   std::vector<TrackRow> known_tracks;
-  // These make no tracks.
+  // These two make no tracks.
   std::vector<ToldTrack> told_tracks;
   std::vector<ToldName> told_names;
   // Rows of side tables, each table once; their texts are numbers of strings, as those of events are.

@@ -1,5 +1,6 @@
-// The traces of some runs as guests of a user's query (sandbox/guest_tables.h): taken from the pool when the query
-// begins, within its time; what their files take of memory is bounded by their readers, the rest is the query's.
+// The traces of some runs as guests of a user's query (sandbox/guest_tables.h). They are taken from the pool when the
+// query begins, within the query's time. Their readers bound the memory for their files; all other memory is the
+// query's.
 #pragma once
 
 #include <memory>
@@ -18,8 +19,8 @@ namespace kprof {
 
 class QueryTraces final : public GuestTables {
  public:
-  // What is given by reference must outlive it; the provider may be null.
-  // `runs`: all that the query is about, those without a trace among them; what the catalog keeps of them is shown too.
+  // `pool` and `provider` must outlive this object; `provider` may be null. `runs`: all runs that the query is about,
+  // also those without a trace. The tables also show what the catalog keeps of them.
   QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TableProvider* provider = nullptr,
               std::vector<std::string> runs = {});
 

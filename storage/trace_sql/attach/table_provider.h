@@ -1,5 +1,5 @@
-// Who is above this room and makes more tables of the parts that a query is about: functions that sum up, say. They
-// come and go with the tables of traces.
+// More tables of a query's parts, provided by a room above this one: functions that sum up, for example. They come and
+// go with the tables of traces.
 #pragma once
 
 #include <sqlite3.h>
@@ -16,8 +16,8 @@ class TableProvider {
  public:
   virtual ~TableProvider() = default;
   virtual std::span<const GuestTable> tables() const = 0;
-  // Adds them to a connection that ends before the set; failures of reading are the set's. On the query's thread, which
-  // may be any: it keeps nothing.
+  // Adds them to a connection that ends before the set. Failures of reading go to the set. On the query's thread, which
+  // may be any: the provider keeps no state.
   virtual Status Offer(sqlite3* user, TraceSet& set) const = 0;
 };
 

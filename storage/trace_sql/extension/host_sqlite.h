@@ -1,5 +1,5 @@
-// Put before each file of the extension by its build: SQLite is that of the program which loads it, reached through the
-// table of functions that it hands over, and not a second one beside it.
+// The build puts this before each file of the extension. So the extension uses the SQLite of the program that loads it,
+// through the table of functions that the program hands over, and not a second SQLite beside it.
 #pragma once
 
 #include <sqlite3ext.h>

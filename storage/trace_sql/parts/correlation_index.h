@@ -1,8 +1,8 @@
-// Where the slices of a part with a correlation are. Made segment by segment, of those that are asked about: launches
-// and their kernels are close in time, so that a join of them goes from segment to segment, however long the trace is.
+// Finds the slices of a part by correlation. The index is made segment by segment, only for segments that are asked
+// about: launches and their kernels are close in time, so a join of them goes from segment to segment, however long the
+// trace is.
 //
-// What it holds counts as the query's memory, and has a bound; where questions jump about in more than that, it gives
-// up.
+// Its memory counts as the query's, and has a bound. When questions jump about in more than that, it gives up.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace kprof {
 
 class CorrelationIndex {
  public:
-  // Of a segment, in ascending order.
+  // Rows of a segment, in ascending order.
   struct Found {
     const Segment* segment = nullptr;
     std::vector<uint32_t> rows;
@@ -27,12 +27,13 @@ class CorrelationIndex {
   CorrelationIndex(const CorrelationIndex&) = delete;
   CorrelationIndex& operator=(const CorrelationIndex&) = delete;
 
-  // Appends the part's slices with one of these, in the order of their segments. False when it is better to look at all
-  // of them: the first time, which is as fast, and where there is no memory for more.
+  // Appends the part's slices with one of these correlations, in the order of their segments. False when it is better
+  // to look at all slices: the first time, which is as fast, and when there is no memory for more.
+  // REQUIRES: `correlations` are in ascending order.
   Result<bool> Find(OpenPart& part, std::span<const int64_t> correlations, std::vector<Found>& found);
 
  private:
-  // Those of a segment by their correlation, and by row where that is the same.
+  // The slices of a segment by their correlation, and by row where that is the same.
   struct OfSegment {
     const Segment* segment = nullptr;
     bool is_made = false;
@@ -44,7 +45,7 @@ class CorrelationIndex {
   Status List(OpenPart& part);
   Result<bool> Make(OpenPart& part, OfSegment& of);
   void Drop(OfSegment& of);
-  // False where there is none.
+  // False when there is none to drop.
   bool DropOldest();
 
   bool was_asked_ = false;

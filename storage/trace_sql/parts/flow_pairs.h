@@ -1,8 +1,7 @@
-// Flows of a part as pairs of points, from one to the next. What leads on to what is flow_rules.h; which
-// slice a point touches is flow_pairs.h.
+// The flows of a part for a query: the slice that each flow point touches (FlowSlices), and the pairs of points that
+// lead on from one to the next (FlowPairs). The rules are flow_rules.h.
 //
-// One thread. Made for a whole part at once. Memory, which it asks the query's terms for before it takes it: 32 bytes
-// for each point, of which 12 stay.
+// One thread. Made for a whole part at once.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +14,19 @@
 
 namespace kprof {
 
-// Which slice each flow point of a part touches: what the part says, else found out as flow_rules.h has
-// it, along the time of the whole part.
+// The slice that each flow point of a part touches: as the part says, else found by the rule of flow_rules.h, along the
+// time of the whole part.
 //
-// One thread. Memory, which it asks the query's terms for before it takes it: 4 bytes for each point, and while it is
-// made what lies in the time of a few segments, or waits for a slice to begin.
+// Memory, which it asks the query's budget for before it takes it: 4 bytes for each point. While it is made, also the
+// points and slices in the time of a few segments, and points that wait for a slice to begin.
 class FlowSlices {
  public:
   static constexpr int64_t kMostPoints = 8 << 20;
 
-  // Once is enough. A part with more than kMostPoints is kUsage, as is too much memory.
+  // Once is enough. kUsage for a part with more than kMostPoints, and for too much memory.
   Status Make(OpenPart& part);
-  // Of a point, by its row: that of the slice, or kNoValue. REQUIRES: it is made.
+  // The row of the slice that a point touches, or kNoValue; the point is given by its row. REQUIRES: Make has
+  // succeeded.
   int64_t Of(int64_t point) const {
     const uint32_t slice = slice_of_[static_cast<size_t>(point)];
     return slice == kNone ? kNoValue : int64_t{slice};
@@ -40,30 +40,33 @@ class FlowSlices {
   std::vector<uint32_t> slice_of_;      // by the points' rows
 };
 
+// The flows of a part as pairs of points, each from one to the next.
+//
+// Memory, which it asks the query's budget for before it takes it: 32 bytes for each point, of which 12 stay.
 class FlowPairs {
  public:
-  // Rows of flow points. As many pairs as there are points that lead on to another.
+  // Rows of flow points. There is a pair for each point that leads on to another.
   struct Pair {
     int64_t from = kNoValue;
     int64_t to = kNoValue;
   };
 
-  // Once is enough; what follows needs it. Fails as FlowSlices do.
+  // Once is enough; call it before the rest. Fails as FlowSlices::Make does.
   Status Make(OpenPart& part);
-  // The first pair whose first point is that one or a later one; `from` is kNoValue where there is none.
+  // The first pair that begins at `point` or a later one; its `from` is kNoValue when there is none.
   Pair NextFrom(int64_t point) const;
   int64_t SliceOf(int64_t point) const { return slices_.Of(point); }
   // The pairs from, or to, that slice, in the order of their first points.
   Result<std::vector<Pair>> FindFrom(OpenPart& part, int64_t slice) { return Find(part, by_from_, &Pair::from, slice); }
   Result<std::vector<Pair>> FindTo(OpenPart& part, int64_t slice) { return Find(part, by_to_, &Pair::to, slice); }
 
-  // For who asks for these alone.
+  // For callers that need only the slices.
   FlowSlices& slices() { return slices_; }
 
  private:
   static constexpr uint32_t kNone = 0xffffffff;
 
-  // First points of all pairs, by the slice at one of their ends.
+  // The first points of all pairs, by the slice at one of the pair's ends.
   struct Index {
     std::optional<MemoryCharge> memory;
     std::vector<uint32_t> points;

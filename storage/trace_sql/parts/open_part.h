@@ -1,7 +1,7 @@
-// A part of a trace while a query reads it: its columns, its texts, and what is found out about it once and used again.
-// What it says is untrusted; a number of something that is not there fails with kStorageBroken, as PartReader does.
+// A part of a trace while a query reads it: its columns, its texts, and facts that are found out once and used again.
+// Its contents are untrusted: a number of something that is not there fails with kStorageBroken, as PartReader does.
 //
-// One thread. What it hands out by pointer lives as long as this.
+// One thread. Objects that it hands out by pointer live as long as it does.
 #pragma once
 
 #include <array>
@@ -24,16 +24,16 @@
 
 namespace kprof {
 
-// Which part of which run: what a query is told to read.
+// A part that a query reads: its run, its name and its file.
 struct TracePlace {
   std::string run;              // its id
   std::string part;             // its name
   std::string path;             // of its file
-  std::optional<int64_t> rank;  // nothing: what the part itself says
+  std::optional<int64_t> rank;  // nothing: as the part itself says
 };
 
-// Ids as SQL has them: of all parts of a query together, and the same as long as the list of its parts is. The highest
-// bits are the part, the others its own number (of a row, of a track).
+// Ids in SQL: unique over all parts of a query, and the same as long as the list of its parts is. The highest bits are
+// the part, the others its own number (of a row, of a track).
 constexpr int kSqlIdBits = 40;
 constexpr int64_t kMostSqlRows = int64_t{1} << kSqlIdBits;
 constexpr int64_t kMostSqlParts = int64_t{1} << 16;
@@ -48,8 +48,8 @@ constexpr int64_t NumberOfSqlId(int64_t id) {
   return id & (kMostSqlRows - 1);
 }
 
-// Correlations as SQL has them: those of different parts never are the same. The part stands above the bits of its own
-// number; those of the first part are as they are, and so is one that does not fit below, whatever its part.
+// Correlations in SQL: those of different parts never are the same. The part stands above the bits of its own number.
+// Correlations of the first part are as they are, and so is one that does not fit below, whatever its part.
 constexpr int kSqlCorrelationBits = 48;
 constexpr int64_t kSqlCorrelations = int64_t{1} << kSqlCorrelationBits;
 
@@ -76,11 +76,11 @@ struct TrackStretch {
   bool in_time = false;  // in the order of their times
 };
 
-// All of a segment, in the order of their rows.
+// All stretches of a segment, in the order of their rows.
 struct TrackStretches {
   std::vector<TrackStretch> all;
-  bool by_track = true;  // which is that of their tracks, too
-  // Those that may be of this track.
+  bool by_track = true;  // that is also the order of their tracks
+  // The stretches that may be of this track.
   std::span<const TrackStretch> Of(int64_t track) const;
 };
 
@@ -114,26 +114,26 @@ class OpenPart {
   // Null where there is none.
   const Segment* FindSegment(EventKind kind, int64_t row) const;
 
-  // All rows of a segment. Depths and slices of flows that nobody ever found out are kNoValue.
+  // All rows of a segment. Depths, and slices of flows, that the part does not have are kNoValue.
   Result<DecodedColumn> Read(const Segment& segment, EventColumn column);
   Result<DecodedColumn> ReadArg(const Segment& segment, uint32_t shape, uint32_t slot);
   Result<std::optional<ColumnBounds>> ReadBounds(const Segment& segment, EventColumn column);
   Result<DecodedColumn> ReadSide(const SideSegment& segment, size_t column);
   Result<PartText> ReadText(int64_t id);
-  // The same where it is kept, else null.
+  // The text if it is kept already, else null.
   const PartText* NoteText(int64_t id) const {
     const bool may_be = id >= 0 && id < static_cast<int64_t>(held_texts_.size());
     const PartText* text = may_be ? &held_texts_[static_cast<size_t>(id)] : nullptr;
     return text != nullptr && text->kept ? text : nullptr;
   }
-  // How many different numbers of texts a column has: read once, where it is asked for.
+  // The number of different texts in a column. Reads the column once, when it is first asked for.
   Result<int64_t> CountTexts(EventKind kind, EventColumn column);
-  // Where tracks lie in a segment of a kind with times.
+  // The places of tracks in a segment.
   Result<const TrackStretches*> ReadTracks(const Segment& segment);
   CorrelationIndex& correlations() { return *correlations_; }
   SliceParents& parents() { return *parents_; }
   FlowPairs& flows() { return *flows_; }
-  // How many columns were asked for, for tests.
+  // The number of columns that were asked for; for tests.
   int64_t columns_read() const { return columns_read_; }
 
   Status Broken(std::string what) const;
@@ -177,14 +177,14 @@ class SegmentView {
     if (held != nullptr) return held->data();
     return Load(column);
   }
-  // The same where it was asked for before, else null.
+  // The column if it was asked for before, else null.
   const int64_t* Held(EventColumn column) const {
     const DecodedColumn& held = columns_[IndexOf(column)];
     return held == nullptr ? nullptr : held->data();
   }
   // The slot's value for a row of that shape.
   Result<int64_t> Arg(uint32_t row, uint32_t shape, uint32_t slot);
-  // The shape of a row, which is one of the part's.
+  // The shape of a row; it is one of the part's.
   Result<uint32_t> Shape(uint32_t row);
 
  private:
@@ -194,7 +194,7 @@ class SegmentView {
   OpenPart* part_;
   const Segment* segment_;
   std::array<DecodedColumn, kEventColumns> columns_;
-  std::vector<uint32_t> among_shape_;  // of each row: which one of its shape it is; made when arguments are asked for
+  std::vector<uint32_t> among_shape_;             // of each row: its place among the rows of its shape, for arguments
   std::vector<std::vector<DecodedColumn>> args_;  // by shape, by slot
 };
 

@@ -1,5 +1,5 @@
-// On what terms a query reads parts of traces: when it must end, and where the memory of reading counts. The sandbox
-// fills them in; by default there are none.
+// The terms on which a query reads parts of traces: when it must end, and where the memory of reading counts.
+// QueryTraces fills them in from the sandbox; by default there are none.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace kprof {
 struct QueryBudget {
   // Asked between pieces of work that take about a millisecond; true ends them. Null: they go on.
   std::function<bool()> must_end{};
-  // Runs what reads a part's file: its pages are bounded by themselves, and are no memory of the query's. Null: as it
-  // is.
+  // Runs code that reads a part's file. The file's pages have a bound of their own and do not count as the query's
+  // memory. Null: runs it directly.
   std::function<void(const std::function<void()>&)> aside{};
-  // For what is made of parts and is not SQLite's. Null: there is no limit.
+  // Asks for memory of results from parts that is not SQLite's. Null: there is no limit.
   TakeMemory take_memory{};
-  // The same for what is found out of a whole part, which may be more.
+  // Asks for memory of results from whole parts, which may be more.
   TakeMemory take_part_memory{};
 
   bool MustEnd() const { return must_end && must_end(); }

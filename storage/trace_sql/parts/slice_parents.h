@@ -1,6 +1,6 @@
 // The parents of slices, which no part stores: the last slice before one on its track, in the order of time, whose
-// depth is one less. Found out segment by segment, when they are asked for; what was open at the begin of each group of
-// segments is kept, so that asking here and there does not begin anew.
+// depth is one less. They are found segment by segment, when they are asked for. The open slices at the begin of each
+// group of segments are kept, so a question at another place does not begin anew.
 //
 // One thread.
 #pragma once
@@ -18,11 +18,11 @@ namespace kprof {
 
 class SliceParents {
  public:
-  // Of the rows of a segment of slices: the row of each one's parent, or kNoValue.
+  // For each row of a segment of slices: the row of its parent, or kNoValue.
   Result<DecodedColumn> Read(OpenPart& part, const Segment& segment);
 
  private:
-  // Of each track, by depth: the last slice of it.
+  // By track, then by depth: the last slice.
   using LastOfDepths = std::unordered_map<int64_t, std::vector<int64_t>>;
 
   void Plan(const OpenPart& part);

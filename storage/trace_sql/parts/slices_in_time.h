@@ -1,4 +1,4 @@
-// All slices of a part, on each track in the order of their times: what needs to know what came before. Segments that
+// Reads all slices of a part, each track in the order of time, for code that must know the slices before. Segments that
 // overlap in time are a group, read together and brought into order; most groups are one segment.
 //
 // One thread.
@@ -22,13 +22,13 @@ struct TimedSlice {
   int64_t row = 0;
 };
 
-// In the order of time; within one, in that of their ids.
+// The groups of a part, in the order of time. The segments of a group are in the order of their first times.
 std::vector<std::vector<const Segment*>> SegmentGroupsOf(const OpenPart& part);
 
 // A group of more rows is left out: they would all be in memory together.
 constexpr size_t kMostGroupRows = 4 << 20;
 
-// Of one group: track by track, on each in the order of time, of those of one time the longest first.
+// Reads one group: track by track, each in the order of time, slices of one time the longest first.
 Status ReadGroupInTime(OpenPart& part, std::span<const Segment* const> group,
                        const std::function<void(const TimedSlice&)>& see);
 

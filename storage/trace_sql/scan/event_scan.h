@@ -1,6 +1,6 @@
-// Goes through the events of one kind that meet a filter: part by part, segment by segment, leaving out the segments
-// that can hold none, and decoding of the others what the filter looks at. What it hands out are places: a segment and
-// a row of it.
+// Goes through the events of one kind that meet a filter: part by part, segment by segment. Leaves out segments that
+// can hold none, and of the others decodes only the columns that the filter looks at. It hands out places: a segment
+// and a row of it.
 //
 // One thread. The set must outlive it.
 #pragma once
@@ -19,11 +19,11 @@
 
 namespace kprof {
 
-// What the conditions of a query leave of events: made of ScanConditions by their columns' meaning.
+// The conditions of a query on events, made of ScanConditions by their columns' meaning.
 struct ScanFilter {
   TextFilter run;
   TextFilter part;   // its name
-  IntegerFilter id;  // of SQL, as is the next one, the parent, and the correlation
+  IntegerFilter id;  // an id of SQL, as are track, parent and correlation
   IntegerFilter track;
   IntegerFilter parent;
   // By IndexOf(column): time, duration, depth, correlation.
@@ -37,20 +37,19 @@ struct ScanFilter {
   const TextFilter& text(EventColumn column) const { return texts[IndexOf(column)]; }
 };
 
-// Where the children of slices are, for who asks by parent_id: on the track of a parent, within its time, one level
-// below it; those of several on their tracks, within the time of all of them.
-
-// Narrows the filter to that, where it names few parents; they are still to be compared.
+// Narrows a filter that asks for few parents (parent_id) to the places of their children: on the track of a parent,
+// within its time, one level below it; for several parents on their tracks, within the time of all of them. The parents
+// are still to be compared.
 Status NarrowToChildren(TraceSet& set, EventKind kind, ScanFilter& filter);
 
 class EventScan {
  public:
   EventScan(TraceSet& set, EventKind kind) : set_(set), kind_(kind) {}
 
-  // To the first one.
+  // Goes to the first event.
   Status Start(ScanFilter filter);
   bool AtEnd() const { return view_ == nullptr; }
-  // To the next one of the same segment; false where there is none, and nothing was done.
+  // Goes to the next event of the same segment. False, with nothing done, when there is none.
   bool NextAtHand() {
     if (at_ + 1 >= chosen_) return false;
     ++at_;
@@ -66,12 +65,12 @@ class EventScan {
   uint32_t row() const { return is_all_ ? at_ : rows_[at_]; }
 
  private:
-  // To the conditions with texts.
+  // Answers of the conditions with texts.
   struct Answers {
     TextAnswers names;
     TextAnswers categories;
   };
-  // A segment to look at, with the only rows of it that may be meant.
+  // A segment to look at, and the only rows of it to look at, if they are known.
   struct Task {
     const Segment* segment;
     std::optional<std::vector<uint32_t>> rows;
@@ -79,7 +78,7 @@ class EventScan {
 
   Status ToNextSegment();
   Status PlanPart(OpenPart& part);
-  // Puts into tasks_ what is found by its id or correlation. False where nothing can be looked up.
+  // Puts into tasks_ the events that are found by id or correlation. False when nothing can be looked up.
   Result<bool> LookUp(OpenPart& part);
   void AddRows(OpenPart& part, const std::vector<int64_t>& rows);
   Result<bool> MayHold(OpenPart& part, const Segment& segment);
@@ -100,13 +99,13 @@ class EventScan {
   ScanFilter filter_;
   std::vector<std::optional<Answers>> answers_of_;  // by the parts' numbers, as long as those conditions are the same
   size_t next_part_ = 0;
-  OpenPart* part_ = nullptr;  // that is gone through; of it:
+  OpenPart* part_ = nullptr;  // the part that is gone through; below, its facts:
   IntegerFilter tracks_;
-  IntegerFilter correlations_;  // and perhaps some more
+  IntegerFilter correlations_;  // may accept some more
   Answers* answers_ = nullptr;
   std::vector<Task> tasks_;
   size_t next_task_ = 0;
-  // Of the segment:
+  // The state in the segment:
   std::optional<SegmentView> held_;
   SegmentView* view_ = nullptr;
   bool is_all_ = false;  // every row, else rows_

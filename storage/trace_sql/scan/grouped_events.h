@@ -1,10 +1,10 @@
-// Events in the order of one column, for GROUP BY, DISTINCT and ORDER BY: SQLite would sort rows with all their texts
-// for that. Here all rows go by once to be counted by their values; then their places among all are known, and they go
-// by again, once for each window of rows that fits in the memory there is: those of the window are put where they
-// belong, with those of their columns' values that are asked for. So any number of rows is brought together in the same
-// memory, which is SQLite's, so that it counts as the query's.
+// Events in the order of one column, for GROUP BY, DISTINCT and ORDER BY. SQLite would sort rows with all their texts
+// for that. Here the owner of a GroupedEvents makes all rows go by once, to count them by their values. Then the place
+// of each among all is known. The rows go by again, once for each window of rows that fits in the memory there is: rows
+// of the window are put at their places, with the values of the columns that are asked for. So the same memory is
+// enough for any number of rows. It is SQLite's memory, so it counts as the query's.
 //
-// Who has it makes the rows go by. One thread.
+// One thread.
 #pragma once
 
 #include <array>
@@ -23,46 +23,42 @@
 
 namespace kprof {
 
-// Texts of parts in the order of their bytes, as SQLite has it. They are read piece by piece, as far as they have to be
-// told apart, so that the memory that it takes does not depend on how long they are.
-//
-// One thread.
-
-// A text of a part by its number; `none` stands before all texts.
+// A text of a part by its number; one that is none stands before all texts.
 struct TextPlace {
   OpenPart* part = nullptr;
   int64_t number = 0;
   bool is_none = false;
 };
 
-// Sorts them; says of each whether it is the same text as the one before it. Takes about 16 MiB at most beside them,
-// which it asks the parts' terms for. Fails as OpenPart::ReadText does, and where the query must end.
+// Sorts texts in the order of their bytes, as SQLite does; says of each if it is the same text as the one before it.
+// Reads them piece by piece, as far as they must be told apart, so the memory does not depend on their length. Takes
+// about 16 MiB at most beside them, which it asks the parts' terms for. Fails as OpenPart::ReadText does, and when the
+// query must end.
 Result<std::vector<bool>> SortTexts(std::vector<TextPlace>& texts);
 
-// The different values of a column that rows are brought together by, in their order. Values of a part have numbers;
-// texts are read when they are put in order, and none of them is kept.
-//
-// One thread. Memory: about 64 bytes for each value, and 4 KiB for each thousand of numbers of which one is in use,
-// which it asks the query's terms for.
-
-// What tells groups apart.
+// The column by which groups are told apart.
 enum class GroupedBy { kRun, kPart, kTrack, kName, kCategory };
 
+// The different values of a column that rows are grouped by, in their order. Values of a part have numbers; texts are
+// read when they are put in order, and none of them is kept.
+//
+// Memory, which it asks the query's budget for: about 64 bytes for each value, and 4 KiB for each thousand of numbers
+// of which one is in use.
 class ValueGroups {
  public:
   ValueGroups(GroupedBy by, const TakeMemory& take_memory) : by_(by), memory_(take_memory) {}
 
-  // Which value a row has, by the order in which values are first seen. Fails with kStorageBroken where there is no
-  // such text or track, and where there is no memory.
+  // The value of a row, numbered in the order in which values are first seen. Fails with kStorageBroken when there is
+  // no such text or track, and when there is no memory.
   Result<uint32_t> ValueOf(SegmentView& view, uint32_t row);
-  // How many were seen.
+  // The number of values seen so far.
   size_t values() const { return values_.size(); }
 
-  // When all were seen: puts them in order. The same text in two parts is one group.
+  // Call it when all were seen: puts them in order. The same text in two parts is one group.
   Status Order(bool is_descending);
   size_t groups() const { return firsts_.size(); }
   uint32_t GroupOf(uint32_t value) const { return group_of_[value]; }
-  // A value of the group: its part, and there the number of the text or track (none of a run or part).
+  // A value of the group: its part, and the number of the text or track there (none for a run or part).
   const TextPlace& ValueIn(size_t group) const { return values_[firsts_[group]]; }
 
  private:
@@ -91,25 +87,26 @@ class GroupedEvents {
     uint32_t row = 0;
   };
 
-  // `values`: how many are kept of each row. `window_bytes`: of memory, where there is so much.
+  // `values`: the number of values that are kept of each row. `window_bytes`: the memory of a window, if there is so
+  // much.
   GroupedEvents(GroupedBy by, const TraceScan::Order& order, size_t values, const TakeMemory& take_memory,
                 size_t window_bytes = kWindowBytes);
   ~GroupedEvents();
   GroupedEvents(const GroupedEvents&) = delete;
   GroupedEvents& operator=(const GroupedEvents&) = delete;
 
-  // First all rows; then Order. Fail as ValueGroups does.
+  // Count all rows first, then call Order. Both fail as ValueGroups does.
   Status Count(SegmentView& view, uint32_t row);
   Status Order();
 
-  // The rows in their order, or one for each value. Where AtEnd and NeedsWindow are both false there is one.
+  // The rows in their order, or one for each value. When AtEnd and NeedsWindow are both false there is a row.
   bool AtEnd() const { return at_ >= size_; }
-  // Rows must go by again, all of them in the same order, or until the window is full: before the first of them
-  // BeginWindow, which fails with kUsage where there is no memory at all.
+  // True if rows must go by again: all of them in the same order, or until the window is full. Call BeginWindow before
+  // the first of them; it fails with kUsage when there is no memory at all.
   bool NeedsWindow() const { return !one_each_ && at_ >= window_end_ && !AtEnd(); }
   Status BeginWindow();
   bool IsFull() const { return placed_ == window_end_ - window_begin_; }
-  // Where the values of that row belong; null: it is not of the window.
+  // The place for the values of that row; null: the row is not in the window.
   Result<int64_t*> Put(SegmentView& view, uint32_t row);
 
   bool is_one_each() const { return one_each_; }

@@ -1,6 +1,5 @@
-// What conditions leave of a column of texts. Asked by the numbers that texts have in a part, each of which is read and
-// compared once. Holds all that SQLite would accept, so that SQLite, which compares again, finds no less than without
-// it; patterns are tried on short texts only.
+// The conditions of a query on columns, and filters of integers and texts made of them. A filter accepts all values
+// that SQLite would accept. SQLite compares again, so it finds no fewer rows than without the filter.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +16,18 @@
 
 namespace kprof {
 
-// A condition on a column that SQLite hands to a table, with its value. In the text of a plan it is a word: the
-// column's name and one of these: = =any > >= < <= :glob :like <> :is :isnot :null. The
-// last four are for who leaves out (daemon/trace_functions): tables leave them to SQLite.
+// The operator of a condition on a column that SQLite hands to a table. In the text of a plan a condition is a word:
+// the column's name and one of these: = =any > >= < <= :glob :like <> :is :isnot :null. The last four are for table
+// functions (daemon/analysis/sql); tables leave them to SQLite.
 enum class ScanOp { kEqual, kAny, kMore, kAtLeast, kLess, kAtMost, kGlob, kLike, kNotEqual, kIs, kIsNot, kNull };
 
-// As a plan writes it.
+// The operator as a plan writes it.
 std::string_view ScanOpText(ScanOp op);
 constexpr bool IsRange(ScanOp op) {
   return op == ScanOp::kMore || op == ScanOp::kAtLeast || op == ScanOp::kLess || op == ScanOp::kAtMost;
 }
 
-// Other: a blob.
+// Stands for a blob.
 struct OtherCell {
   bool operator==(const OtherCell&) const = default;
 };
@@ -42,18 +41,17 @@ struct ScanCondition {
   bool operator==(const ScanCondition&) const = default;
 };
 
-// A word of a plan taken apart; nothing where it is no condition.
+// A word of a plan taken apart; nothing for a word that is no condition.
 struct ScanWord {
   std::string_view column;
   ScanOp op = ScanOp::kEqual;
 };
 std::optional<ScanWord> ReadScanWord(std::string_view word);
 
-// What conditions leave of a column of integers: those in a range and, where there is one, in a list. Holds all that
-// SQLite would accept, so that SQLite, which compares again, finds no less than without it.
+// The integers that conditions leave of a column: those in a range and, if there is one, in a list.
 class IntegerFilter {
  public:
-  // One that says nothing of integers (a text, a blob) is left to SQLite.
+  // A condition that says nothing of integers (a text, a blob) is left to SQLite.
   void Add(const ScanCondition& condition);
   void KeepOnly(std::vector<int64_t> values);
   void KeepBetween(int64_t least, int64_t most);
@@ -62,21 +60,21 @@ class IntegerFilter {
   bool is_empty() const { return min_ > max_ || (any_ && any_->empty()); }
   int64_t min() const { return min_; }
   int64_t max() const { return max_; }
-  // In ascending order, those in the range; null where all are.
+  // The list in ascending order, as far as it is in the range; null: all in the range.
   const std::vector<int64_t>* list() const { return any_ ? &*any_ : nullptr; }
   std::optional<int64_t> only() const;
 
-  // No value (kNoValue) is never accepted by one that is active.
+  // An active filter never accepts kNoValue.
   bool Accepts(int64_t value) const {
     if (!is_active_) return true;
     if (value < min_ || value > max_) return false;
     return !any_ || IsListed(value);
   }
-  // Whether there may be one between these.
+  // True if it may accept a number between these.
   bool Touches(int64_t least, int64_t most) const;
-  // The same for the numbers of a part, where this one is for ids of SQL.
+  // For a filter of SQL's ids: the same filter of the part's own numbers.
   IntegerFilter NumbersOf(int64_t part) const;
-  // The same for a part's own correlations, where this one is for those of SQL; it may accept some more.
+  // For a filter of SQL's correlations: the same filter of the part's own; it may accept some more.
   IntegerFilter CorrelationsOf(int64_t part) const;
 
  private:
@@ -89,15 +87,16 @@ class IntegerFilter {
   std::optional<std::vector<int64_t>> any_;
 };
 
+// The texts that conditions leave of a column. Patterns are tried on short texts only; long texts pass.
 class TextFilter {
  public:
-  // One that says nothing of texts (a number) is left to SQLite.
+  // A condition that says nothing of texts (a number) is left to SQLite.
   void Add(const ScanCondition& condition);
 
   bool is_active() const { return !tests_.empty(); }
   bool is_empty() const { return is_empty_; }
   bool Accepts(std::string_view text) const;
-  // The same conditions.
+  // True for the same conditions.
   bool operator==(const TextFilter& other) const { return tests_ == other.tests_ && is_empty_ == other.is_empty_; }
 
  private:
@@ -111,7 +110,7 @@ class TextFilter {
   bool is_empty_ = false;
 };
 
-// The answers for the numbers of one part.
+// A TextFilter's answers for the texts of one part, by their numbers: each text is read and compared once.
 class TextAnswers {
  public:
   // Both must outlive it. `zero_is_none`: 0 stands for no text, which is never accepted.

@@ -1,7 +1,7 @@
-// How SQLite's questions about a table are planned: which conditions go inside, and what rows and time that takes. The
-// plan is text, so that EXPLAIN QUERY PLAN shows it: "ts_ns>= ts_ns< name:glob", each word a condition whose value is
-// the next argument; behind them, where rows come in the order of a column, "group:name", "distinct:name" or
-// "order-desc:name", and "+ts_ns" for each other column that is then read.
+// Plans SQLite's questions about a table: which conditions go inside, and the rows and time that this takes. The plan
+// is text, so EXPLAIN QUERY PLAN shows it: "ts_ns>= ts_ns< name:glob". Each word is a condition whose value is the next
+// argument. If rows come in the order of a column, "group:name", "distinct:name" or "order-desc:name" follows, and
+// "+ts_ns" for each other column that is then read.
 #pragma once
 
 #include <sqlite3.h>
@@ -16,17 +16,17 @@
 
 namespace kprof {
 
-// Fills in what SQLite asks for, and `plan`.
+// Fills in `info` for SQLite, and `plan`.
 void PlanScan(const TraceTable& table, TraceSet& set, sqlite3_index_info* info, std::string& plan);
 
-// A plan taken apart, for its values.
+// A plan taken apart, ready to take its values.
 struct ReadPlan {
   std::vector<ScanCondition> conditions;  // without their values
   TraceScan::Order order;
 };
 ReadPlan ReadScanPlan(const TraceTable& table, std::string_view plan);
 
-// The value of a condition; a list is told whole. Nothing when memory ran out.
+// Sets the values of a condition; a list is taken whole. False when memory ran out.
 bool FillValues(ScanCondition& condition, sqlite3_value* value);
 
 }  // namespace kprof

@@ -1,5 +1,5 @@
-// The tables whose rows are events as they are stored, slice, instant, counter, flow_point and metadata: which columns
-// they have is all in which they differ.
+// The tables whose rows are events as they are stored: slice, instant, counter, flow_point and metadata. They differ
+// only in their columns.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace kprof {
 
-// What columns of the tables of events are.
+// The meaning of a column in the tables of events.
 enum class EventField {
   kRun,
   kPart,
@@ -28,22 +28,22 @@ enum class EventField {
   kValue,
   kPhase,
   kFlowId,
-  kSlice,  // that a flow point touches, found out where the part does not say it
+  kSlice,  // that a flow point touches; found out if the part does not say it
   kArgs,
-  kBeside,  // what stood in the event itself, beside its arguments
+  kBeside,  // the values in the event itself, beside its arguments
 };
 
-// The same for all rows of a part.
+// True for a field that is the same for all rows of a part.
 constexpr bool IsOfPart(EventField field) {
   return field == EventField::kRun || field == EventField::kPart;
 }
 
-// Whether it is one number of a row, of which what is shown can be made.
+// True for a field that is made of one number of a row.
 constexpr bool IsNumber(EventField field) {
   return !IsOfPart(field) && field != EventField::kId && field != EventField::kArgs && field != EventField::kBeside;
 }
 
-// The column that a field is, as it is; nothing for those that are made of several.
+// The column that a field shows as it is; nothing for a field that is made otherwise.
 constexpr std::optional<EventColumn> ColumnOf(EventField field) {
   switch (field) {
     case EventField::kTrackId:
@@ -71,10 +71,10 @@ constexpr std::optional<EventColumn> ColumnOf(EventField field) {
   }
 }
 
-// `fields`: what the table's columns are, one each; lives as long as the program.
+// `fields`: the meaning of each of the table's columns; lives as long as the program.
 std::unique_ptr<TraceScan> OpenEventTable(TraceSet& set, EventKind kind, std::span<const EventField> fields);
 
-// How many different values one of the columns has, at most.
+// The greatest number of different values that the column may have.
 int64_t EventGroups(TraceSet& set, EventKind kind, std::span<const EventField> fields, int column);
 
 int64_t EventRowsBetween(TraceSet& set, EventKind kind, int64_t from_ns, int64_t to_ns);

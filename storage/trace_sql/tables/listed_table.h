@@ -16,7 +16,8 @@ struct ListedRow {
 
 struct ListedTable {
   size_t (*rows)(const OpenPart& part);
-  // What conditions ask of: an integer or kNoValue, and a text. Only of columns whose role hands them inside.
+  // The values that conditions compare: an integer or kNoValue, and a text. Called only for columns whose role hands
+  // conditions inside.
   int64_t (*integer)(const ListedRow& row, int column);
   const std::string& (*text)(const ListedRow& row, int column);
   void (*result)(const ListedRow& row, int column, sqlite3_context* out);

@@ -1,8 +1,8 @@
-// Side tables of parts (side_table.h) as tables of SQL: under their own names, with the columns `run` and
-// `part` before their own, and `metric`, which is always there and has besides what the catalog keeps of the runs.
+// Side tables of parts (side_table.h) as tables of SQL: under their own names, with the columns `run` and `part` before
+// their own. `metric` is always there, and also shows the metrics that the catalog keeps of the runs.
 //
-// A part whose table has a column of another type than that of the parts before fails with kStorageBroken; what it has
-// no column for is NULL.
+// Reading fails with kStorageBroken at a part whose table has a column of another type than in the parts before. A
+// column that a part's table does not have is NULL.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ struct BroughtTable {
   TraceTable table;
 };
 
-// One for each name among the side tables of the set's parts, but `metric` and those that `is_taken` says are another
-// table's: they are not shown.
+// One table for each name among the side tables of the set's parts. Leaves out `metric`, and names that `is_taken` says
+// are another table's: those side tables are not shown.
 std::vector<std::unique_ptr<BroughtTable>> BroughtTables(const TraceSet& set,
                                                          const std::function<bool(std::string_view)>& is_taken);
 
