@@ -10,8 +10,8 @@
 
 #include "daemon/base/log.h"
 #include "daemon/clocks/keeper/note_store.h"
+#include "daemon/clocks/keeper/pause_keeper.h"
 #include "daemon/clocks/locks/clock_notes.h"
-#include "daemon/clocks/pause/pause_keeper.h"
 #include "daemon/devices/peaks/peak_table.h"
 #include "daemon/room_settings.h"
 

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/access/access_policy.h"
 #include "daemon/access/certificate_identity.h"
+#include "daemon/access/user_roles.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
 #include "daemon/runs/audit/audit_log.h"
@@ -28,7 +28,7 @@ namespace kprof {
 
 // The rights to start something: local users by `access`, remote callers by `certificates`.
 struct StartRights {
-  AccessPolicy access;
+  UserRoles access;
   std::vector<CertificateRule> certificates;
   // True for a revoked certificate (CertificateId). Any thread. None: nobody here takes certificates back.
   std::function<bool(const std::string& certificate_id)> is_revoked;

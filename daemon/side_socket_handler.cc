@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "daemon/access/access_rules.h"
+#include "daemon/access/permissions.h"
 
 namespace kprof {
 

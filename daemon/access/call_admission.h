@@ -1,5 +1,5 @@
 // Admits calls: says whether a caller's call may begin, and counts what all callers of one account have under way.
-// Knows no gRPC and no objects: who may use an object is asked when it is found (access_rules.h).
+// Knows no gRPC and no objects: who may use an object is asked when it is found (permissions.h).
 //
 // Any thread.
 #pragma once
@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "daemon/access/access_rules.h"
 #include "daemon/access/caller.h"
+#include "daemon/access/permissions.h"
 #include "daemon/base/bounded_places.h"
 #include "storage/base/clock.h"
 #include "storage/base/mutex.h"

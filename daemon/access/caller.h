@@ -1,6 +1,6 @@
 // The caller of an RPC, known from the connection (SO_PEERCRED, or a client's certificate), never from what the client
 // says. A handler's Caller is fixed by construction: each caller has a server of its own (caller_servers.h). The
-// caller's rights are access_rules.h.
+// caller's rights are permissions.h.
 #pragma once
 
 #include <sys/types.h>

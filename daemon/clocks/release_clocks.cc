@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "daemon/clocks/keeper/note_store.h"
+#include "daemon/clocks/keeper/pause_keeper.h"
 #include "daemon/clocks/locks/clock_notes.h"
-#include "daemon/clocks/pause/pause_keeper.h"
 #include "daemon/process/helper_client/helper_protocol.h"
 #include "daemon/process/worker/call_page.h"
 #include "daemon/process/worker/worker_process.h"

@@ -49,7 +49,7 @@ void Raise(std::map<Id, Role>& roles, Id id, Role role) {
   now = std::max(now, role);
 }
 
-void ReadMembers(TableReader& reader, std::string_view key, Role role, AccessPolicy& policy) {
+void ReadMembers(TableReader& reader, std::string_view key, Role role, UserRoles& policy) {
   for (const TableReader::Line& member : reader.Texts(key)) {
     const bool is_group = member.text[0] == '@';
     const std::string name = member.text.substr(is_group ? 1 : 0);
@@ -69,7 +69,7 @@ void ReadMembers(TableReader& reader, std::string_view key, Role role, AccessPol
 
 }  // namespace
 
-void ReadAccess(const toml::table& table, ConfigErrors& complaints, AccessPolicy& policy) {
+void ReadAccess(const toml::table& table, ConfigErrors& complaints, UserRoles& policy) {
   TableReader reader(table, complaints, "[access]: ");
   std::string everyone;
   reader.Text("everyone", everyone);
@@ -107,7 +107,7 @@ void ReadLimits(const toml::table& table, ConfigErrors& complaints, ConnectionLi
   reader.Finish();
 }
 
-void ReadSubordinates(AccessPolicy& policy, const std::string& path, const std::string& passwd) {
+void ReadSubordinates(UserRoles& policy, const std::string& path, const std::string& passwd) {
   constexpr size_t kLimitBytes = 4 << 20;
   constexpr size_t kMostComplaints = 5;
   Result<std::string> text = ReadWholeFile(*MakePosixFiles(), path, kLimitBytes);
@@ -137,16 +137,16 @@ void ReadSubordinates(AccessPolicy& policy, const std::string& path, const std::
   }
 }
 
-AccessPolicy DefaultSystemAccess(uid_t own_uid) {
-  AccessPolicy policy;
+UserRoles DefaultSystemAccess(uid_t own_uid) {
+  UserRoles policy;
   policy.everyone = Role::kViewer;
   policy.users = {{kRootUid, Role::kAdmin}, {own_uid, Role::kViewer}};
   policy.nobodies = {own_uid, kOverflowUid};
   return policy;
 }
 
-AccessPolicy UserAccess(uid_t own_uid) {
-  AccessPolicy policy;
+UserRoles UserAccess(uid_t own_uid) {
+  UserRoles policy;
   policy.users = {{kRootUid, Role::kAdmin}, {own_uid, Role::kAdmin}};
   return policy;
 }

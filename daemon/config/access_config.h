@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "daemon/access/access_policy.h"
 #include "daemon/access/call_admission.h"
+#include "daemon/access/user_roles.h"
 #include "daemon/config/toml_table.h"
 
 namespace kprof {
@@ -21,7 +21,7 @@ struct StoragePolicy {
 };
 
 // Both leave alone what the table does not name, or names wrongly.
-void ReadAccess(const toml::table& table, ConfigErrors& complaints, AccessPolicy& policy);
+void ReadAccess(const toml::table& table, ConfigErrors& complaints, UserRoles& policy);
 // `longest_run_ms`: as in Config.
 void ReadLimits(const toml::table& table, ConfigErrors& complaints, ConnectionLimits& limits, StoragePolicy& storage,
                 int64_t& longest_run_ms);
@@ -29,13 +29,13 @@ void ReadLimits(const toml::table& table, ConfigErrors& complaints, ConnectionLi
 // Reads the subordinate uids of users; without the file there are none. A line that cannot be used is for the log
 // alone: the file is not ours, and others' mistakes keep no daemon from starting. Accounts of this machine (`passwd`)
 // that lie within somebody's range count as themselves.
-void ReadSubordinates(AccessPolicy& policy, const std::string& path = "/etc/subuid",
+void ReadSubordinates(UserRoles& policy, const std::string& path = "/etc/subuid",
                       const std::string& passwd = "/etc/passwd");
 
 // The access in system mode, before a file says otherwise: everyone is a viewer, root an admin. kprofd's own user may
 // look, whatever the file says, and starts nothing: the restart after an upgrade asks as that user what is under way.
-AccessPolicy DefaultSystemAccess(uid_t own_uid);
+UserRoles DefaultSystemAccess(uid_t own_uid);
 // The access in user mode: its user and root, who could be anybody, are admins. Nobody else has business here.
-AccessPolicy UserAccess(uid_t own_uid);
+UserRoles UserAccess(uid_t own_uid);
 
 }  // namespace kprof

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/access/access_policy.h"
 #include "daemon/access/call_admission.h"
+#include "daemon/access/user_roles.h"
 #include "daemon/base/log.h"
 #include "daemon/config/access_config.h"
 #include "daemon/config/device_config.h"
@@ -55,7 +55,7 @@ struct Config {
   std::string pause_path;           // kprof-pause
   std::string helper_socket_path;   // of kprofd-helper; system mode
   std::optional<HttpAddress> http;  // none: no HTTP
-  AccessPolicy access;
+  UserRoles access;
   ConnectionLimits connections;
   ListenConfig listen;
   LogLevel log_level = LogLevel::kInfo;

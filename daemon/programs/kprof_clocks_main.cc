@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/clocks/keeper/clock_keeper.h"
 #include "daemon/clocks/keeper/keeper_life.h"
-#include "daemon/clocks/locks/clock_keeper.h"
 #include "daemon/devices/nvidia/nvidia_protocol.h"
 #include "daemon/process/helper_client/helper_protocol.h"
 #include "storage/base/files.h"

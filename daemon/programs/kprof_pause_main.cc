@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "daemon/clocks/keeper/keeper_life.h"
-#include "daemon/clocks/pause/pause_keeper.h"
+#include "daemon/clocks/keeper/pause_keeper.h"
 #include "daemon/devices/nvidia/nvidia_protocol.h"
 #include "storage/base/files.h"
 

@@ -1,6 +1,6 @@
 // Runs a gRPC server without ports for each caller, and hands each connection to its caller's: so a handler's caller is
 // fixed by construction, and no client can speak for another. Health and reflection are services as the others are. The
-// caller is known before (access_policy.h, certificate_identity.h). A server without connections goes after a while.
+// caller is known before (user_roles.h, certificate_identity.h). A server without connections goes after a while.
 //
 // Io loop only, but for Shutdown; made and destroyed while the loop stands.
 #pragma once

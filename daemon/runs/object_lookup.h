@@ -1,7 +1,7 @@
 // Finds the run or session that a client names, as it is now, if the caller may do to it what they ask. A name is an
 // id, a unique beginning of one, @last, or @last~N for the N-th before it; only objects that the caller may see count.
 // Fails with kUsage for a text that is no name or begins several ids, with kNotFound and kNotPermitted as
-// access_rules.h has them, and as the catalog does.
+// permissions.h has them, and as the catalog does.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/access/access_rules.h"
 #include "daemon/access/caller.h"
+#include "daemon/access/permissions.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
 #include "daemon/runs/audit/audit_log.h"

@@ -1,6 +1,6 @@
 // Owns all runs that have not ended: submits them, queues them, gives each its devices and its Life, commits their
 // ends, tells their watchers. Also owns the sessions, and the queue in which sessions and single runs wait for devices;
-// a run of a session waits within it. Ended runs live in the catalog alone. Knows callers by uid only: access_rules.h
+// a run of a session waits within it. Ended runs live in the catalog alone. Knows callers by uid only: permissions.h
 // has decided before what a caller may do to which run.
 //
 // Io loop only, answers come from the loop. Nothing blocks.

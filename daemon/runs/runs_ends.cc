@@ -7,6 +7,7 @@
 #include "daemon/base/log.h"
 #include "daemon/capture/tools.h"
 #include "daemon/runs/audit/audit_log.h"
+#include "daemon/runs/command/command_life.h"
 #include "daemon/runs/command/launch_spool.h"
 #include "daemon/runs/retention/ended_runs.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/access/access_rules.h"
+#include "daemon/access/permissions.h"
 #include "daemon/base/user_names.h"
 #include "daemon/clocks/locks/device_clocks.h"
 #include "daemon/devices/node_devices.h"

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <string>
 
-#include "daemon/access/access_rules.h"
+#include "daemon/access/permissions.h"
 #include "daemon/rpc/streams/call_record.h"
 #include "daemon/rpc/streams/unary_call.h"
 

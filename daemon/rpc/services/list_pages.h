@@ -11,7 +11,7 @@
 
 namespace kprof {
 
-// A page of the audit. Blocking. Fails with kUsage for a page token that is not ours. access_rules.h says who may ask.
+// A page of the audit. Blocking. Fails with kUsage for a page token that is not ours. permissions.h says who may ask.
 Status ReadAuditPage(Catalog& catalog, const v1::ListAuditRequest& request, v1::ListAuditResponse& page);
 
 // A page of the sessions that the caller may see. Ends the call, to which request and page belong. Fails with kUsage

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "daemon/access/access_rules.h"
+#include "daemon/access/permissions.h"
 #include "daemon/rpc/streams/call_record.h"
 
 namespace kprof {

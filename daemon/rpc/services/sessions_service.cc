@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/access/access_rules.h"
+#include "daemon/access/permissions.h"
 #include "daemon/rpc/messages/run_message.h"
 #include "daemon/rpc/messages/session_message.h"
 #include "daemon/rpc/messages/status_message.h"

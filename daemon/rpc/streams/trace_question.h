@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/access/access_rules.h"
 #include "daemon/access/caller.h"
+#include "daemon/access/permissions.h"
 #include "daemon/base/bounded_places.h"
 #include "daemon/rpc/service_context.h"
 #include "storage/catalog/run_row.h"

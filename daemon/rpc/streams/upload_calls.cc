@@ -7,11 +7,11 @@
 
 #include "daemon/rpc/messages/run_message.h"
 #include "daemon/rpc/messages/status_message.h"
+#include "daemon/runs/artifact_upload.h"
 #include "daemon/runs/audit/audited_calls.h"
 #include "daemon/runs/imports/held_sources.h"
 #include "daemon/runs/imports/import_request.h"
 #include "daemon/runs/object_lookup.h"
-#include "daemon/runs/retention/artifact_upload.h"
 
 namespace kprof {
 namespace {

@@ -24,7 +24,7 @@ Status CheckLabels(const std::map<std::string, std::string>& labels, const std::
 // 0 to kTimeoutLimitMs. `field`: "the timeout".
 Status CheckTimeout(const std::string& field, int64_t timeout_ms, const std::string& act);
 
-// 0 to kPriorityLimit. access_rules.h says who may ask for more than 0.
+// 0 to kPriorityLimit. permissions.h says who may ask for more than 0.
 Status CheckPriority(int64_t priority, const std::string& act);
 
 struct RunRequest {

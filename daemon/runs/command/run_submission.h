@@ -28,7 +28,7 @@ struct RunPlace {
 // the tool's policy, for a request that names none. Pure.
 Result<RunPlace> PlaceByItself(const RunRequest& request, std::string_view usual_clocks, const DeviceList& devices);
 // The same within a session. Fails with kUsage for devices and clocks that are not the session's. `session`: the one
-// that the request names, if it takes runs; null: kLeaseLost. REQUIRES: access_rules.h lets the caller use it. Pure.
+// that the request names, if it takes runs; null: kLeaseLost. REQUIRES: permissions.h lets the caller use it. Pure.
 Result<RunPlace> PlaceInSession(const RunRequest& request, const SessionRow* session, const DeviceList& devices);
 
 struct SubmittedRun {

@@ -2,7 +2,7 @@
 // them, tells their watchers. Ended sessions live in the catalog alone.
 //
 // Within a session runs wait at its own Leases, which has the session's devices alone. Runs themselves are runs.h,
-// which owns this. access_rules.h has decided before what a caller may do with which session.
+// which owns this. permissions.h has decided before what a caller may do with which session.
 //
 // Io loop only, answers come from the loop. Nothing blocks.
 #pragma once

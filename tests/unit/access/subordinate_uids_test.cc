@@ -1,4 +1,4 @@
-#include "daemon/access/access_policy.h"
+#include "daemon/access/user_roles.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(ParseAccountUids, TakesTheThirdField) {
 TEST(SetApart, AnAccountWithinAnothersRangeCountsAsItself) {
   std::vector<SubordinateRange> ranges = {{100000, 65536, 1000}, {1001, 1, 1001}};
   EXPECT_THAT(SetApart({0, 1000, 1001, 100007, 200000}, ranges), ElementsAre(100007u));
-  AccessPolicy policy;
+  UserRoles policy;
   policy.subordinates = ranges;
   EXPECT_EQ(AccountOf(policy, 100007), 100007u);
   EXPECT_EQ(AccountOf(policy, 100006), 1000u);
@@ -60,7 +60,7 @@ TEST(SetApart, AnAccountWithinAnothersRangeCountsAsItself) {
 }
 
 TEST(AccountOf, IsTheOwnerUnlessThereIsARule) {
-  AccessPolicy policy;
+  UserRoles policy;
   policy.everyone = Role::kViewer;
   policy.subordinates = {{100000, 65536, 1000}};
   policy.users = {{100007, Role::kOperator}};

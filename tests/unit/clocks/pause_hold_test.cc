@@ -1,4 +1,4 @@
-#include "daemon/clocks/pause/pause_keeper.h"
+#include "daemon/clocks/keeper/pause_keeper.h"
 
 #include <gtest/gtest.h>
 

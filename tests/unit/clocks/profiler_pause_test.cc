@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "daemon/clocks/keeper/note_store.h"
-#include "daemon/clocks/pause/pause_keeper.h"
+#include "daemon/clocks/keeper/pause_keeper.h"
 #include "daemon/clocks/release_clocks.h"
 #include "tests/fakes/base/real_loop.h"
 #include "tests/fakes/base/temporary_folder.h"

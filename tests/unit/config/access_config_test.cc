@@ -7,10 +7,10 @@ namespace {
 
 constexpr uid_t kOwnUid = 61001;
 
-AccessPolicy Read(const std::string& text) {
+UserRoles Read(const std::string& text) {
   toml::parse_result parsed = toml::parse(text);
   KPROF_CHECK(static_cast<bool>(parsed));
-  AccessPolicy policy = DefaultSystemAccess(kOwnUid);
+  UserRoles policy = DefaultSystemAccess(kOwnUid);
   ConfigErrors complaints("f");
   ReadAccess(parsed.table(), complaints, policy);
   EXPECT_EQ(complaints.size(), 0u);
@@ -26,7 +26,7 @@ TEST(AccessConfig, KprofdsOwnUserMayAlwaysLookAndStartsNothing) {
 }
 
 TEST(AccessConfig, NamingAdminsLeavesOutRootAlone) {
-  const AccessPolicy policy = Read("admins = [\"1000\"]\n");
+  const UserRoles policy = Read("admins = [\"1000\"]\n");
   EXPECT_FALSE(policy.users.contains(0));
   EXPECT_EQ(policy.users.at(1000), Role::kAdmin);
 }

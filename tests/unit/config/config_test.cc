@@ -333,7 +333,7 @@ TEST_F(ConfigTest, ChecksTheServicesFileWhereThereIsOne) {
 }
 
 TEST_F(SystemConfigTest, EveryoneMayMeasureAndRootIsAdminUnlessTheFileSaysOtherwise) {
-  AccessPolicy access = LoadSystem("")->access;
+  UserRoles access = LoadSystem("")->access;
   EXPECT_EQ(access.everyone, Role::kViewer);
   EXPECT_EQ(access.users, (std::map<uid_t, Role>{{0, Role::kAdmin}, {getuid(), Role::kViewer}}));
   access = LoadSystem("[access]\neveryone = \"none\"\nviewers = [\"1000\", \"@0\"]\noperators = [\"1000\"]\n")->access;
@@ -345,7 +345,7 @@ TEST_F(SystemConfigTest, EveryoneMayMeasureAndRootIsAdminUnlessTheFileSaysOtherw
 }
 
 TEST_F(SystemConfigTest, KnowsUsersAndGroupsByName) {
-  const AccessPolicy access = LoadSystem("[access]\nviewers = [\"root\", \"@root\"]\n")->access;
+  const UserRoles access = LoadSystem("[access]\nviewers = [\"root\", \"@root\"]\n")->access;
   EXPECT_EQ(access.users.at(0), Role::kAdmin);  // the higher one
   EXPECT_EQ(access.groups.at(0), Role::kViewer);
 }
@@ -437,7 +437,7 @@ TEST_F(SystemConfigTest, RemoteClientsAreTurnedOffByAReloadAndOnByAStart) {
 
 TEST_F(ConfigTest, ADaemonOfOnesOwnHasNoRolesToGive) {
   EXPECT_THAT(Load("[access]\neveryone = \"viewer\"\n").status().ToString(), HasSubstr("is for system mode"));
-  const AccessPolicy access = Load("")->access;
+  const UserRoles access = Load("")->access;
   EXPECT_EQ(access.everyone, Role::kNone);
   EXPECT_EQ(access.users.at(getuid()), Role::kAdmin);
 }

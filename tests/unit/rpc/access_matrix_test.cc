@@ -1,10 +1,10 @@
 // Every call of every service, made by every role about one's own, another's and another's shared run, over gRPC. The
-// table is written down here on its own and not taken from access_rules.cc.
+// table is written down here on its own and not taken from permissions.cc.
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "daemon/access/access_rules.h"
+#include "daemon/access/permissions.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
 #include "storage/catalog/session_table.h"

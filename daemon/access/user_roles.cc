@@ -1,4 +1,4 @@
-#include "daemon/access/access_policy.h"
+#include "daemon/access/user_roles.h"
 
 #include <algorithm>
 #include <charconv>
@@ -81,12 +81,12 @@ std::optional<uid_t> OwnerOf(const std::vector<SubordinateRange>& ranges, uid_t 
   return std::nullopt;
 }
 
-uid_t AccountOf(const AccessPolicy& policy, uid_t uid) {
+uid_t AccountOf(const UserRoles& policy, uid_t uid) {
   if (policy.users.contains(uid)) return uid;
   return OwnerOf(policy.subordinates, uid).value_or(uid);
 }
 
-Caller CallerOf(const AccessPolicy& policy, uid_t uid, const std::vector<gid_t>& groups) {
+Caller CallerOf(const UserRoles& policy, uid_t uid, const std::vector<gid_t>& groups) {
   const bool is_nobody = std::find(policy.nobodies.begin(), policy.nobodies.end(), uid) != policy.nobodies.end();
   Caller caller;
   caller.uid = uid;

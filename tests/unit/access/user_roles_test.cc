@@ -1,12 +1,12 @@
-#include "daemon/access/access_policy.h"
+#include "daemon/access/user_roles.h"
 
 #include <gtest/gtest.h>
 
 namespace kprof {
 namespace {
 
-TEST(AccessPolicy, TheHighestRoleThatFitsCounts) {
-  AccessPolicy policy;
+TEST(UserRoles, TheHighestRoleThatFitsCounts) {
+  UserRoles policy;
   policy.everyone = Role::kViewer;
   policy.users = {{1000, Role::kAdmin}, {1001, Role::kViewer}};
   policy.groups = {{50, Role::kOperator}, {60, Role::kAdmin}};
@@ -23,8 +23,8 @@ TEST(AccessPolicy, TheHighestRoleThatFitsCounts) {
   for (const Case& c : cases) EXPECT_EQ(CallerOf(policy, c.uid, c.groups).role, c.expected) << c.uid;
 }
 
-TEST(AccessPolicy, WhoIsNotNamedHasNoRoleUnlessEveryoneHas) {
-  AccessPolicy policy;
+TEST(UserRoles, WhoIsNotNamedHasNoRoleUnlessEveryoneHas) {
+  UserRoles policy;
   policy.users = {{0, Role::kAdmin}};
   const Caller caller = CallerOf(policy, 1000, {1000});
   EXPECT_EQ(caller.role, Role::kNone);
@@ -32,8 +32,8 @@ TEST(AccessPolicy, WhoIsNotNamedHasNoRoleUnlessEveryoneHas) {
   EXPECT_EQ(caller.uid, 1000u);
 }
 
-TEST(AccessPolicy, RootMayAlwaysLookAndStartsNothingUnlessItHasARole) {
-  AccessPolicy policy;
+TEST(UserRoles, RootMayAlwaysLookAndStartsNothingUnlessItHasARole) {
+  UserRoles policy;
   EXPECT_EQ(CallerOf(policy, 0, {0}).role, Role::kViewer);
   EXPECT_FALSE(CallerOf(policy, 0, {0}).may_start);
   policy.everyone = Role::kOperator;
@@ -41,8 +41,8 @@ TEST(AccessPolicy, RootMayAlwaysLookAndStartsNothingUnlessItHasARole) {
   EXPECT_TRUE(CallerOf(policy, 0, {0}).may_start);
 }
 
-TEST(AccessPolicy, NothingRunsAsNobody) {
-  AccessPolicy policy;
+TEST(UserRoles, NothingRunsAsNobody) {
+  UserRoles policy;
   policy.everyone = Role::kViewer;
   policy.nobodies = {65534};
   EXPECT_FALSE(CallerOf(policy, 65534, {}).may_start);

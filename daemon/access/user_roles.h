@@ -49,7 +49,7 @@ std::vector<uid_t> SetApart(const std::vector<uid_t>& accounts, std::vector<Subo
 // The owner of the first range that has `uid`; nothing where none has it.
 std::optional<uid_t> OwnerOf(const std::vector<SubordinateRange>& ranges, uid_t uid);
 
-struct AccessPolicy {
+struct UserRoles {
   Role everyone = Role::kNone;
   std::map<uid_t, Role> users;
   std::map<gid_t, Role> groups;
@@ -58,15 +58,15 @@ struct AccessPolicy {
   std::vector<uid_t> nobodies;
   std::vector<SubordinateRange> subordinates;
 
-  bool operator==(const AccessPolicy&) const = default;
+  bool operator==(const UserRoles&) const = default;
 };
 
 // The user that limits and turns count `uid` as: its owner, for a subordinate uid without a rule of its own; else
 // itself.
-uid_t AccountOf(const AccessPolicy& policy, uid_t uid);
+uid_t AccountOf(const UserRoles& policy, uid_t uid);
 
 // `groups`: all of the peer's, the first one included. Root is a viewer at least, but starts nothing unless a rule
 // gives it a role.
-Caller CallerOf(const AccessPolicy& policy, uid_t uid, const std::vector<gid_t>& groups);
+Caller CallerOf(const UserRoles& policy, uid_t uid, const std::vector<gid_t>& groups);
 
 }  // namespace kprof

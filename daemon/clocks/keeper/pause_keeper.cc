@@ -1,4 +1,4 @@
-#include "daemon/clocks/pause/pause_keeper.h"
+#include "daemon/clocks/keeper/pause_keeper.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -51,11 +51,11 @@ Result<PauseHold> ParsePauseHold(std::string_view text) {
 namespace {
 
 // For one before us that is giving back what it holds.
-constexpr int64_t kRightWaitMs = 3000;
+constexpr int64_t kPauseRightWaitMs = 3000;
 constexpr int64_t kLongestPauseNs = 24 * 3600 * kNanosPerSecond;
 
 // Nothing was done: what was asked for is not to be had here.
-bool IsRefusal(const Status& paused) {
+bool IsPauseRefusal(const Status& paused) {
   return paused.code() == ErrorCode::kNotPermitted || paused.code() == ErrorCode::kToolMissing ||
          paused.code() == ErrorCode::kNotFound;
 }
@@ -68,7 +68,7 @@ KeptPause::KeptPause(Options options, Files& files, CallPage page)
 Status KeptPause::TakeRight() {
   if (right_) return OkStatus();
   page_.Begin("the lock of DCGM's pause");
-  Result<std::unique_ptr<File>> right = files_.Lock(kPauseHoldName, "DCGM", kRightWaitMs);
+  Result<std::unique_ptr<File>> right = files_.Lock(kPauseHoldName, "DCGM", kPauseRightWaitMs);
   page_.End();
   if (!right.ok()) return right.status();
   right_ = *std::move(right);
@@ -145,7 +145,7 @@ Result<KeeperPaused> KeptPause::Pause(const KeeperPause& request) {
   RETURN_IF_ERROR(files_.Write(kPauseHoldName, PauseHoldText(hold)));
   const Status paused = door_->Pause();
   if (!paused.ok()) {
-    const bool nothing_was_done = !before && IsRefusal(paused);
+    const bool nothing_was_done = !before && IsPauseRefusal(paused);
     const Status undone = nothing_was_done ? files_.Remove(kPauseHoldName) : GiveBack();
     if (undone.ok()) return paused;
     return Status(paused.code(), paused.what(), paused.why() + "; and then: " + undone.ToString(), paused.remedy());

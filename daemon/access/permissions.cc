@@ -1,4 +1,4 @@
-#include "daemon/access/access_rules.h"
+#include "daemon/access/permissions.h"
 
 #include <string_view>
 
@@ -72,7 +72,7 @@ Status MayNotStart(const Caller& caller, const std::string& act) {
     return Fail(ErrorCode::kNotPermitted, act, who + " is no user of this node, so nothing can run as that user",
                 "ask an admin of this node to map it to one ('user' of its [[certificate]] in kprofd.toml)");
   }
-  if (caller.uid == 0) {  // it has its role because it is root, and no other (access_policy.h)
+  if (caller.uid == 0) {  // it has its role because it is root, and no other (user_roles.h)
     return Fail(ErrorCode::kNotPermitted, act,
                 "root may look, but starts nothing unless [access] in kprofd.toml gives it a role",
                 "do it as a user who has one, or name root there");

@@ -1,4 +1,4 @@
-#include "daemon/runs/retention/artifact_upload.h"
+#include "daemon/runs/artifact_upload.h"
 
 #include "daemon/runs/command/run_folder.h"
 #include "storage/base/files.h"

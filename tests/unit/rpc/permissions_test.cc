@@ -1,4 +1,4 @@
-#include "daemon/access/access_rules.h"
+#include "daemon/access/permissions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

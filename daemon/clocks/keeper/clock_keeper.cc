@@ -1,4 +1,4 @@
-#include "daemon/clocks/locks/clock_keeper.h"
+#include "daemon/clocks/keeper/clock_keeper.h"
 
 #include <cstdio>
 #include <optional>
