@@ -32,8 +32,7 @@ constexpr const char* kQuestions[] = {
     "SELECT * FROM track",
     "SELECT * FROM trace",
     "SELECT * FROM metric",
-    "SELECT kernel, name, count(*), sum(value) FROM metric WHERE launch BETWEEN 3 AND 20 AND kernel LIKE '%mm' GROUP "
-    "BY 1, 2",
+    "SELECT kernel, name, sum(value) FROM metric WHERE launch BETWEEN 3 AND 20 AND kernel LIKE '%mm' GROUP BY 1, 2",
     "SELECT * FROM lines",
     "SELECT file, line, sum(share) FROM lines WHERE file = 'gemm' OR line IN (1, 5, 7) GROUP BY 1, 2",
     "SELECT name, count(*) FROM slice WHERE ts_ns BETWEEN 100 AND 400 GROUP BY name",
