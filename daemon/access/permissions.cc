@@ -48,7 +48,9 @@ constexpr AccessRule kRules[] = {
     {Rpc::kListRounds, "kprof.v1.SessionsService/ListRounds", Role::kViewer, false, Sharing::kOwn, Role::kOperator},
     {Rpc::kCheckHealth, "grpc.health.v1.Health/Check", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kWatchHealth, "grpc.health.v1.Health/Watch", Role::kViewer, false, Sharing::kNone, Role::kViewer},
-    {Rpc::kReflect, "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Role::kViewer, false,
+    {Rpc::kReflect, "grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Role::kViewer, false, Sharing::kNone,
+     Role::kViewer},
+    {Rpc::kReflectAlpha, "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Role::kViewer, false,
      Sharing::kNone, Role::kViewer},
 };
 

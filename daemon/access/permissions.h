@@ -24,6 +24,7 @@ inline constexpr const char* kServedServices[] = {
     "kprof.v1.AnalysisService",
     "kprof.v1.SessionsService",
     "grpc.health.v1.Health",
+    "grpc.reflection.v1.ServerReflection",
     "grpc.reflection.v1alpha.ServerReflection",
 };
 
@@ -69,6 +70,7 @@ enum class Rpc {
   kCheckHealth,
   kWatchHealth,
   kReflect,
+  kReflectAlpha,
 };
 
 // The objects that a call may be about, beside the caller's own.

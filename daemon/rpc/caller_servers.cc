@@ -73,7 +73,8 @@ struct CallerServers::Server {
         analyses(context, admission),
         sessions(context, admission),
         health(context.loop, serving, admission),
-        reflection(admission) {}
+        reflection(admission),
+        older_reflection(admission) {}
 
   // All services are asynchronous: a server has no threads of its own, so callers take none.
   // `unknown_place_ms`: as in ConnectionLimits.
@@ -86,6 +87,7 @@ struct CallerServers::Server {
     builder.RegisterService(&sessions);
     builder.RegisterService(&health);
     builder.RegisterService(&reflection);
+    builder.RegisterService(&older_reflection);
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
     builder.SetResourceQuota(quota);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
@@ -110,7 +112,8 @@ struct CallerServers::Server {
   AnalysisServiceImpl analyses;
   SessionsServiceImpl sessions;
   HealthServiceImpl health;
-  ReflectionServiceImpl reflection;
+  ReflectionServiceImpl<ReflectionV1> reflection;
+  ReflectionServiceImpl<ReflectionV1Alpha> older_reflection;
   std::unique_ptr<grpc::Server> server;
   std::set<HangUpWatch::Id> connections;
   int64_t last_used_ns = 0;  // when a connection last came or went

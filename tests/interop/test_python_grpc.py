@@ -191,16 +191,17 @@ class NodeTest(KprofdTest):
         self.assertEqual(failure.code(), grpc.StatusCode.NOT_FOUND)
 
     def test_reflection_lists_services_and_gives_descriptors(self):
-        reflect = self.channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
-        symbol = b"kprof.v1.RunsService"
-        requests = [b"\x3a\x01*", b"\x22" + bytes([len(symbol)]) + symbol]
-        listing, descriptors = reflect(iter(requests), timeout=LIMIT_S)
-        services = dict(raw_fields(listing))[6]
-        names = [raw_fields(service)[0][1] for number, service in raw_fields(services) if number == 1]
-        for name in (b"kprof.v1.NodeService", symbol, b"kprof.v1.QueriesService", b"grpc.health.v1.Health"):
-            self.assertIn(name, names)
-        files = [dict(raw_fields(file))[1] for number, file in raw_fields(dict(raw_fields(descriptors))[4]) if number == 1]
-        self.assertIn(b"kprof/v1/runs.proto", files)
+        for version in ("v1", "v1alpha"):
+            reflect = self.channel.stream_stream(f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo")
+            symbol = b"kprof.v1.RunsService"
+            requests = [b"\x3a\x01*", b"\x22" + bytes([len(symbol)]) + symbol]
+            listing, descriptors = reflect(iter(requests), timeout=LIMIT_S)
+            services = dict(raw_fields(listing))[6]
+            names = [raw_fields(service)[0][1] for number, service in raw_fields(services) if number == 1]
+            for name in (b"kprof.v1.NodeService", symbol, b"kprof.v1.QueriesService", b"grpc.health.v1.Health"):
+                self.assertIn(name, names)
+            files = [dict(raw_fields(file))[1] for number, file in raw_fields(dict(raw_fields(descriptors))[4]) if number == 1]
+            self.assertIn(b"kprof/v1/runs.proto", files)
 
 
 class RunsTest(KprofdTest):

@@ -6,6 +6,7 @@
 
 #include "daemon/access/permissions.h"
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "grpc/reflection/v1/reflection.grpc.pb.h"
 #include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
 #include "storage/catalog/session_table.h"
 #include "tests/unit/rpc/rpc_fixture.h"
@@ -313,6 +314,19 @@ const std::map<Rpc, Ask>& CallsAboutNone() {
       {Rpc::kReflect,
        [](RpcClient& client, const std::string&) {
          CallContext context;
+         auto stream = grpc::reflection::v1::ServerReflection::NewStub(client.channel)->ServerReflectionInfo(&context);
+         grpc::reflection::v1::ServerReflectionRequest question;
+         question.set_list_services("*");
+         stream->Write(question);
+         stream->WritesDone();
+         grpc::reflection::v1::ServerReflectionResponse answer;
+         while (stream->Read(&answer)) {
+         }
+         return stream->Finish();
+       }},
+      {Rpc::kReflectAlpha,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
          auto stream =
              grpc::reflection::v1alpha::ServerReflection::NewStub(client.channel)->ServerReflectionInfo(&context);
          grpc::reflection::v1alpha::ServerReflectionRequest question;
@@ -515,16 +529,16 @@ TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
     Answer viewer, operator_, admin, no_user;  // the last: an admin who is no user of this node
   };
   const Row rows[] = {
-      {Rpc::kGetStatus, kYes, kYes, kYes, kYes},     {Rpc::kListDevices, kYes, kYes, kYes, kYes},
-      {Rpc::kWatchDevices, kYes, kYes, kYes, kYes},  {Rpc::kDiagnose, kYes, kYes, kYes, kYes},
-      {Rpc::kBackUpCatalog, kNo, kNo, kYes, kYes},   {Rpc::kSubmitRun, kYes, kYes, kYes, kNo},
-      {Rpc::kListRuns, kYes, kYes, kYes, kYes},      {Rpc::kQuery, kYes, kYes, kYes, kYes},
-      {Rpc::kOpenSession, kYes, kYes, kYes, kNo},    {Rpc::kListSessions, kYes, kYes, kYes, kYes},
-      {Rpc::kListAudit, kNo, kNo, kYes, kYes},       {Rpc::kCheckHealth, kYes, kYes, kYes, kYes},
-      {Rpc::kWatchHealth, kYes, kYes, kYes, kYes},   {Rpc::kReflect, kYes, kYes, kYes, kYes},
-      {Rpc::kUploadSource, kYes, kYes, kYes, kNo},   {Rpc::kSubmitImport, kYes, kYes, kYes, kNo},
-      {Rpc::kForgetCeilings, kNo, kYes, kYes, kYes}, {Rpc::kListAnalyses, kYes, kYes, kYes, kYes},
-      {Rpc::kListTools, kYes, kYes, kYes, kYes},
+      {Rpc::kGetStatus, kYes, kYes, kYes, kYes},    {Rpc::kListDevices, kYes, kYes, kYes, kYes},
+      {Rpc::kWatchDevices, kYes, kYes, kYes, kYes}, {Rpc::kDiagnose, kYes, kYes, kYes, kYes},
+      {Rpc::kBackUpCatalog, kNo, kNo, kYes, kYes},  {Rpc::kSubmitRun, kYes, kYes, kYes, kNo},
+      {Rpc::kListRuns, kYes, kYes, kYes, kYes},     {Rpc::kQuery, kYes, kYes, kYes, kYes},
+      {Rpc::kOpenSession, kYes, kYes, kYes, kNo},   {Rpc::kListSessions, kYes, kYes, kYes, kYes},
+      {Rpc::kListAudit, kNo, kNo, kYes, kYes},      {Rpc::kCheckHealth, kYes, kYes, kYes, kYes},
+      {Rpc::kWatchHealth, kYes, kYes, kYes, kYes},  {Rpc::kReflect, kYes, kYes, kYes, kYes},
+      {Rpc::kReflectAlpha, kYes, kYes, kYes, kYes}, {Rpc::kUploadSource, kYes, kYes, kYes, kNo},
+      {Rpc::kSubmitImport, kYes, kYes, kYes, kNo},  {Rpc::kForgetCeilings, kNo, kYes, kYes, kYes},
+      {Rpc::kListAnalyses, kYes, kYes, kYes, kYes}, {Rpc::kListTools, kYes, kYes, kYes, kYes},
   };
   ASSERT_EQ(std::size(rows), CallsAboutNone().size());
   RpcClient viewer = Connect(kOther, Role::kViewer);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "grpc/health/v1/health.pb.h"
+#include "grpc/reflection/v1/reflection.pb.h"
 #include "grpc/reflection/v1alpha/reflection.pb.h"
 #include "kprof/v1/analyses.pb.h"
 #include "kprof/v1/node.pb.h"
@@ -36,6 +37,7 @@ TEST(AccessRules, HaveARowForEveryMethodOnTheWire) {
   AddMethods(*v1::SubmitRunRequest::descriptor()->file(), served);
   AddMethods(*v1::OpenSessionRequest::descriptor()->file(), served);
   AddMethods(*grpc::health::v1::HealthCheckRequest::descriptor()->file(), served);
+  AddMethods(*grpc::reflection::v1::ServerReflectionRequest::descriptor()->file(), served);
   AddMethods(*grpc::reflection::v1alpha::ServerReflectionRequest::descriptor()->file(), served);
   std::set<std::string> ruled;
   for (const AccessRule& rule : AccessRules()) ruled.insert(rule.method);

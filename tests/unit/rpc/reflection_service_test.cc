@@ -9,9 +9,9 @@
 namespace kprof {
 namespace {
 
-using grpc::reflection::v1alpha::ServerReflection;
-using grpc::reflection::v1alpha::ServerReflectionRequest;
-using grpc::reflection::v1alpha::ServerReflectionResponse;
+using grpc::reflection::v1::ServerReflection;
+using grpc::reflection::v1::ServerReflectionRequest;
+using grpc::reflection::v1::ServerReflectionResponse;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
@@ -51,9 +51,10 @@ TEST_F(ReflectionServiceTest, ListsTheServices) {
   ASSERT_TRUE(stream.Ask(ListServices()));
   std::vector<std::string> names;
   for (const auto& service : stream.answer.list_services_response().service()) names.push_back(service.name());
-  EXPECT_THAT(names, UnorderedElementsAre("kprof.v1.NodeService", "kprof.v1.RunsService", "kprof.v1.QueriesService",
-                                          "kprof.v1.AnalysisService", "kprof.v1.SessionsService",
-                                          "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"));
+  EXPECT_THAT(names,
+              UnorderedElementsAre("kprof.v1.NodeService", "kprof.v1.RunsService", "kprof.v1.QueriesService",
+                                   "kprof.v1.AnalysisService", "kprof.v1.SessionsService", "grpc.health.v1.Health",
+                                   "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"));
   EXPECT_TRUE(stream.Finish().ok());
 }
 
@@ -76,6 +77,24 @@ TEST_F(ReflectionServiceTest, GivesEachServicesFileWithAllThatItNeeds) {
   ASSERT_TRUE(stream.Ask(ServerReflectionRequest()));
   EXPECT_EQ(stream.answer.error_response().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_TRUE(stream.Finish().ok());
+}
+
+// Tools from before v1.
+TEST_F(ReflectionServiceTest, AnswersTheSameUnderItsOlderName) {
+  Start();
+  RpcClient client = Connect();
+  CallContext context;
+  auto stub = grpc::reflection::v1alpha::ServerReflection::NewStub(client.channel);
+  auto calls = stub->ServerReflectionInfo(&context);
+  grpc::reflection::v1alpha::ServerReflectionRequest question;
+  question.set_file_containing_symbol("kprof.v1.RunsService");
+  grpc::reflection::v1alpha::ServerReflectionResponse older;
+  ASSERT_TRUE(calls->Write(question) && calls->Read(&older));
+  Stream stream(client);
+  ASSERT_TRUE(stream.Ask(FileOf("kprof.v1.RunsService")));
+  EXPECT_EQ(older.SerializeAsString(), stream.answer.SerializeAsString());
+  calls->WritesDone();
+  EXPECT_TRUE(calls->Finish().ok());
 }
 
 TEST_F(ReflectionServiceTest, EachQuestionCountsAsACall) {
