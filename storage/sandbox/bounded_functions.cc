@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "storage/sandbox/bounded_format.h"
+
 namespace kprof {
 namespace {
 
@@ -363,7 +365,7 @@ int RegisterBoundedFunctions(sqlite3* db, WorkBudget& budget) {
                                                function.run, nullptr, nullptr);
     if (result != SQLITE_OK) return result;
   }
-  return SQLITE_OK;
+  return RegisterBoundedFormat(db);
 }
 
 }  // namespace kprof

@@ -1,4 +1,5 @@
-// SQLite's own LIKE, GLOB, instr, replace and trim, with the same results, but with a bound on their time.
+// SQLite's own LIKE, GLOB, instr, replace, trim, printf and format (bounded_format.h), with the same results, but with
+// a bound on their time.
 //
 // The originals may take the product of their arguments' lengths, inside one instruction of SQLite's machine, where
 // SQLite asks no progress handler. Measured with 3.40: instr() of 400 KB in 800 KB takes 7 s, trim() of 100 KB by as

@@ -61,6 +61,50 @@ class BoundedFunctions : public ::testing::Test {
   Connection theirs_ = OpenMemory();
 };
 
+TEST_F(BoundedFunctions, FormatAgreesWithTheOriginalOnOddArguments) {
+  for (const char* arguments : {"NULL",
+                                "'abc'",
+                                "'%'",
+                                "'%d %s', 5, 'x'",
+                                "'%05d|%-5d|%+d|% d|%,d', 7, 7, 7, 7, 1234567",
+                                "'%.3f %e %g %!.20f', 1.5, 1.5, 1.5, 0.1",
+                                "'%c|%5c|%-5c|', 'abc', 'abc', 'abc'",
+                                "'%.3c|%.*c|%*.*c|', 'ab', 2, 'cd', 6, 3, 'ef'",
+                                "'%.*c|%.*c', -4, 'x', -2147483648, 'y'",
+                                "'%*c|%.*c', -2147483648, 'x', 4294967298, 'y'",
+                                "'%.4294967298c', 'x'",
+                                "'%%%n%s', 'x'",
+                                "'%*%|%s', 5, 'x'",
+                                "'%q %Q %w', 'it''s', 'it''s', 'a\"b'",
+                                "'%.3lc|%lld|%llld|%s', 'a', 5, 6, 'x'",
+                                "'%y %s', 'x', 'z'",
+                                "'%5-c|%s', 'x', 'y'",
+                                "'%.5.3c|%s', 'x', 'y'",
+                                "'%r %x %X %o %p', 3, 255, 255, 8, 10",
+                                "'%s %d %f %c'",
+                                "'%s', x'6162'",
+                                "x'256300256d', 'a'",
+                                "'%c', ''",
+                                "'%.3c', 'ä'"}) {
+    ExpectAlike("printf(" + std::string(arguments) + ")");
+    ExpectAlike("typeof(format(" + std::string(arguments) + "))");
+  }
+  ExpectAlike("format()");
+  ExpectAlike("group_concat(format('%d', value) || printf('%s', value)) FROM json_each('[1,2,3]')");
+}
+
+// The original would repeat for minutes and then say the same.
+TEST_F(BoundedFunctions, FormatDoesNotRepeatACharacterBeyondTheLongestValue) {
+  sqlite3_limit(ours_.get(), SQLITE_LIMIT_LENGTH, 100'000);
+  std::string many;
+  for (int i = 0; i < 60; ++i) many += "%.2000000000c";
+  for (const std::string& format : {std::string("%.2000000000c"), std::string("%.60000c%.60000c"), many}) {
+    EXPECT_EQ(Evaluate(ours_.get(), "printf(?, 'a', 'b')", {format}), "string or blob too big") << format.substr(0, 40);
+  }
+  EXPECT_EQ(Evaluate(ours_.get(), "format('%.*c', 2000000000, 'a')", {}), "string or blob too big");
+  EXPECT_EQ(Evaluate(ours_.get(), "length(format('%.*c%.*c', 40000, 'a', 50000, 'b'))", {}), "1:90000");
+}
+
 TEST_F(BoundedFunctions, AgreeWithTheOriginalsOnOddArguments) {
   for (const char* expression : {"instr('abc', 'c')",
                                  "instr('abc', '')",
