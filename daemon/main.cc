@@ -301,7 +301,7 @@ int CheckConfig(const ConfigFlags& flags) {
   // What has expired keeps kprofd neither from starting nor from a reload, which may be what ends somebody's access.
   const Status in_force = credentials == nullptr ? OkStatus() : credentials->CheckInForce(std::time(nullptr));
   if (!in_force.ok()) std::fprintf(stderr, "kprofd: warning: %s\n", in_force.ToString().c_str());
-  std::printf("kprofd: the settings are good: %s (state %s, socket %s, %zu devices beside cpu)\n",
+  std::printf("kprofd: the settings are good: %s (state %s, socket %s, %zu [[device]] entries)\n",
               NameOf(flags).c_str(), config.state_folder.c_str(), config.socket_path.c_str(),
               config.accelerators.size());
   return 0;
