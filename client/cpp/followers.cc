@@ -13,11 +13,11 @@ namespace {
 constexpr std::chrono::milliseconds kRetryDevicesEvery(200);
 
 // Sleeps, but not past a request to stop.
-void Pause(const std::stop_token& stop) {
+void Pause(const std::stop_token& stop, std::chrono::milliseconds duration) {
   std::mutex mu;
   std::condition_variable_any woken;
   std::unique_lock lock(mu);
-  woken.wait_for(lock, stop, kRetryDevicesEvery, [] { return false; });
+  woken.wait_for(lock, stop, duration, [] { return false; });
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ void DeviceFollower::Follow(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     was_heard |= heard;
     if (heard) give_up = Clock::now() + patience;
-    // Who was never there is not waited for.
+    // A daemon that was never heard is not waited for.
     const bool is_away = status.ok() || status.code() == ErrorCode::kNoDaemon;
     const bool waits = was_heard && (options_.reconnect_ms < 0 || Clock::now() < give_up);
     if (!is_away || !waits) {
@@ -96,7 +96,7 @@ void DeviceFollower::Follow(const std::stop_token& stop) {
       return;
     }
     Tell([](News& news) { news.disconnected = true; });
-    Pause(stop);
+    Pause(stop, kRetryDevicesEvery);
   }
 }
 
@@ -107,14 +107,6 @@ constexpr std::chrono::milliseconds kRetryRunEvery(100);
 // One that stops and one that dies both close the connection.
 bool MeansDaemonGone(const Status& status) {
   return status.code() == ErrorCode::kNoDaemon;
-}
-
-// Sleeps, but not past a request to stop.
-void Pause(const std::stop_token& stop, std::chrono::milliseconds duration) {
-  std::mutex mu;
-  std::condition_variable_any woken;
-  std::unique_lock lock(mu);
-  woken.wait_for(lock, stop, duration, [] { return false; });
 }
 
 }  // namespace

@@ -235,7 +235,7 @@ Status NodeNotTrusted(const NodeAddress& address, long verified) {
   }
 }
 
-// Of an alert: what the node says of us.
+// Says what a TLS alert of the node means for us.
 Status RefusedByNode(const NodeAddress& address, int alert) {
   const std::string& own = address.certificate;
   auto refused = [&](const std::string& why, const std::string& remedy) {

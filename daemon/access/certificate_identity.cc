@@ -135,7 +135,7 @@ Caller CallerOf(const CertificateFacts& certificate, const std::vector<Certifica
     caller.uid = rule.uid.value_or(kNoUid);
     caller.may_start = rule.uid.has_value();
     if (caller.may_start) caller.certificate_id = CertificateId(certificate.serial, certificate.issuer);
-    // What the rule calls it: of several names the one that counted.
+    // The rule names the certificate: of several names, the one that counted.
     if (!rule.name.empty()) caller.certificate = rule.name;
     return caller;
   }

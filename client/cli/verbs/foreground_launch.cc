@@ -30,7 +30,7 @@ CallerFacts ReadCallerFacts() {
     std::string_view text = *entry;
     size_t equals = text.find('=');
     if (equals == std::string_view::npos || equals == 0) continue;
-    // Of several with one name the first counts, as for getenv.
+    // The first of a name counts, as for getenv.
     facts.environment.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   std::error_code error;

@@ -44,7 +44,7 @@ class LiveScreen {
   size_t rows() const;
   // -1: there are no keys.
   int key_fd() const { return before_ ? key_fd_ : -1; }
-  // What was typed since; q, Q or Ctrl-D among it.
+  // True if q, Q or Ctrl-D was typed since the last call.
   bool ReadsQuit() const;
 
   void Draw(const std::vector<ScreenLine>& lines);

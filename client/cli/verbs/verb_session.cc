@@ -104,7 +104,7 @@ Status RunVerb(const ListSessionsArgs& args, const VerbContext& context) {
 
 namespace {
 
-// Of the next one: behind others it is for them that it waits.
+// Names the holder that the next one in the queue waits for; any other waits for those before it.
 std::string ForWhom(KprofClient& client, const v1::OpenSessionResponse& response) {
   if (response.queue_position() != 1) return "";
   Result<v1::ListDevicesResponse> devices = client.ListDevices();
@@ -116,7 +116,7 @@ bool IsOver(v1::SessionState state) {
   return state == v1::SESSION_STATE_CLOSED || state == v1::SESSION_STATE_LOST;
 }
 
-// What nobody waits for any more must not take the devices when its turn comes.
+// A session that nobody waits for any more must not take the devices when its turn comes.
 void CloseUnwanted(const VerbContext& context, const std::string& id) {
   Result<std::unique_ptr<KprofClient>> client = context.connect();
   Status closed = client.ok() ? (*client)->CloseSession(id).status() : client.status();

@@ -85,11 +85,15 @@ void WriteError(JsonWriter& json, const v1::Run& run) {
   json.Key("remedy").StringOrNull(run.error().remedy()).EndObject();
 }
 
-// Of the run as a whole; what single kernels measured is asked for with SQL.
+// SQL has the others, those of single kernels.
+bool IsOfWholeRun(const v1::Metric& metric) {
+  return metric.kernel().empty() && !metric.has_launch();
+}
+
 void WriteMetrics(JsonWriter& json, const v1::Run& run) {
   json.BeginObject();
   for (const v1::Metric& metric : run.metrics()) {
-    if (metric.kernel().empty() && !metric.has_launch()) json.Key(metric.name()).Double(metric.value());
+    if (IsOfWholeRun(metric)) json.Key(metric.name()).Double(metric.value());
   }
   json.EndObject();
 }
@@ -241,11 +245,10 @@ void AddTrace(Facts& facts, const v1::Run& run) {
   }
 }
 
-// Of the run as a whole; what single kernels measured is asked for with SQL.
 void AddResults(Facts& facts, const v1::Run& run) {
   std::string whole;
   for (const v1::Metric& metric : run.metrics()) {
-    if (metric.kernel().empty() && !metric.has_launch()) whole += (whole.empty() ? "" : ", ") + MetricText(metric);
+    if (IsOfWholeRun(metric)) whole += (whole.empty() ? "" : ", ") + MetricText(metric);
   }
   if (!whole.empty()) facts.Add("measured", TerminalText(whole));
   AddTrace(facts, run);

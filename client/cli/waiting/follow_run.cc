@@ -75,7 +75,7 @@ class Notes {
   }
 
  private:
-  // Of the next one: behind others it is for them that it waits.
+  // Names the holder that the next one in the queue waits for; any other waits for those before it.
   std::string ForWhom(const v1::WatchRunResponse& update) const {
     if (update.queue_position() != 1) return "";
     Result<std::unique_ptr<KprofClient>> client = connect_();
