@@ -35,7 +35,7 @@ class KprofClient {
   // `deadline_ms` holds for each call with one answer, WaitRun excepted.
   static Result<std::unique_ptr<KprofClient>> Connect(const std::string& socket_path, int64_t deadline_ms = 30'000);
   // To a daemon on another node, over TLS. Fails with kNoDaemon when nobody answers there, kNotPermitted when one side
-  // does not accept the other's certificate, kUsage for files that cannot be used; says which.
+  // does not accept the other's certificate, kBadInput for files that cannot be used; says which.
   static Result<std::unique_ptr<KprofClient>> ConnectToNode(const NodeAddress& address, int64_t deadline_ms = 30'000);
   ~KprofClient();
   KprofClient(const KprofClient&) = delete;

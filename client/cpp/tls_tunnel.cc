@@ -40,8 +40,8 @@ struct TlsConnection {
 };
 
 // Blocks, for at most ten seconds to connect and ten to shake hands. Needs SIGPIPE blocked or ignored. Fails with
-// kUsage for files that cannot be used, kNoDaemon when nobody answers there who speaks TLS, kNotPermitted when one side
-// does not accept the other's certificate. A node that speaks TLS 1.3 judges ours only after this: FailureAfter.
+// kBadInput for files that cannot be used, kNoDaemon when nobody answers there who speaks TLS, kNotPermitted when one
+// side does not accept the other's certificate. A node that speaks TLS 1.3 judges ours only after this: FailureAfter.
 Result<TlsConnection> ConnectTls(const NodeAddress& address);
 
 // Why the connection ended before the node said a word.
@@ -131,7 +131,7 @@ std::string OpensslReason() {
 
 Status BadFile(const NodeAddress& address, const std::string& path, const std::string& why,
                const std::string& remedy = "") {
-  return Fail(ErrorCode::kUsage, What(address), path + " " + why, remedy);
+  return Fail(ErrorCode::kBadInput, What(address), path + " " + why, remedy);
 }
 
 Status CheckReadable(const NodeAddress& address, const char* option, const std::string& path) {

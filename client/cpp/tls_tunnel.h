@@ -18,7 +18,7 @@ namespace kprof {
 
 class TlsTunnel {
  public:
-  // Connects and shakes hands. Fails with kUsage for files that cannot be used, kNoDaemon when no TLS server answers
+  // Connects and shakes hands. Fails with kBadInput for files that cannot be used, kNoDaemon when no TLS server answers
   // there, kNotPermitted when one side does not accept the other's certificate. Blocks for at most ten seconds to
   // connect and ten to shake hands. A node that speaks TLS 1.3 judges our certificate only later: AwaitFirstWords.
   static Result<std::unique_ptr<TlsTunnel>> Open(NodeAddress address);

@@ -133,7 +133,7 @@ TEST(LocalFile, ReadAllHasALimit) {
   folder.Put("f", "abcde");
   EXPECT_EQ(ReadAll(folder.Path("f"), 5).value(), "abcde");
   EXPECT_EQ(ReadAll(folder.Path("f"), 4).status().code(), ErrorCode::kUsage);
-  EXPECT_EQ(ReadAll(folder.Path("g"), 4).status().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(ReadAll(folder.Path("g"), 4).status().code(), ErrorCode::kBadInput);
 }
 
 }  // namespace

@@ -178,16 +178,16 @@ TEST_F(RemoteClientTest, SaysWhichOfItsFilesIsNoGood) {
   for (std::string NodeAddress::*file : {&NodeAddress::ca, &NodeAddress::certificate, &NodeAddress::key}) {
     NodeAddress address = whole;
     address.*file = folder_ / "absent.pem";
-    ExpectRefused(address, ErrorCode::kUsage, "absent.pem cannot be read");
+    ExpectRefused(address, ErrorCode::kBadInput, "absent.pem cannot be read");
     address.*file = folder_ / "text.pem";
     WritePrivate(folder_ / "text.pem", "hello\n");
-    ExpectRefused(address, ErrorCode::kUsage, "text.pem holds no");
+    ExpectRefused(address, ErrorCode::kBadInput, "text.pem holds no");
     address.*file = "";
     ExpectRefused(address, ErrorCode::kUsage, "is missing");
   }
   NodeAddress address = whole;
   WritePrivate(address.key, Named("ci").key_pem);
-  ExpectRefused(address, ErrorCode::kUsage, "is not the key of");
+  ExpectRefused(address, ErrorCode::kBadInput, "is not the key of");
 }
 
 TEST_F(RemoteClientTest, LosesItsConnectionWhenItsCertificateIsRevoked) {
