@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <system_error>
 
 #include "client/cli/text/terminal_text.h"
@@ -50,6 +51,13 @@ bool IsClosed(int fd) {
   return flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
 }
 
+bool ShowsColours() {
+  const char* none = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool wanted = none == nullptr || *none == '\0';
+  return wanted && term != nullptr && std::string_view(term) != "dumb";
+}
+
 size_t WidthOfTerminal(int fd) {
   winsize size = {};
   if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
@@ -63,7 +71,8 @@ Output::Output(int result_fd, int note_fd)
       note_fd_(note_fd),
       result_is_closed_(IsClosed(result_fd)),
       result_is_terminal_(::isatty(result_fd) == 1),
-      note_is_terminal_(::isatty(note_fd) == 1) {}
+      note_is_terminal_(::isatty(note_fd) == 1),
+      shows_colours_(ShowsColours()) {}
 
 void Output::Write(std::string_view bytes) {
   if (broken()) return;
@@ -92,8 +101,8 @@ Status Output::CheckTakesMore() const {
   return broken() ? Fail(ErrorCode::kInternal, "write standard output", "it takes no more") : OkStatus();
 }
 
-void Output::Note(std::string_view text) {
-  WriteToTerminal("kprofctl: " + TerminalText(text) + "\n");
+void Output::Note(std::string_view text, TextStyle style) {
+  WriteToTerminal("kprofctl: " + Styled(TerminalText(text), style, note_has_colours()) + "\n");
 }
 
 void Output::NoteQuoted(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "client/cli/text/json_writer.h"
+#include "client/cli/text/text_style.h"
 #include "storage/base/status.h"
 
 namespace kprof::cli {
@@ -38,7 +39,7 @@ class Output {
   Status CheckTakesMore() const;
 
   // "kprofctl: text", made safe for a terminal.
-  void Note(std::string_view text);
+  void Note(std::string_view text, TextStyle style = TextStyle::kPlain);
   // "  | text", made safe: a line that another program wrote.
   void NoteQuoted(std::string_view text);
   // "kprofctl: what: why; remedy", and with json also the object kprof.error.v1.
@@ -48,6 +49,9 @@ class Output {
 
   bool result_is_terminal() const { return result_is_terminal_; }
   bool note_is_terminal() const { return note_is_terminal_; }
+  // True where text may have colours: on a terminal that is not a dumb one, unless NO_COLOR is set (no-color.org).
+  bool result_has_colours() const { return result_is_terminal_ && shows_colours_; }
+  bool note_has_colours() const { return note_is_terminal_ && shows_colours_; }
   // Columns of the terminal that shows results or notes; 0 when there is none.
   size_t ResultWidth() const;
   size_t NoteWidth() const;
@@ -58,6 +62,7 @@ class Output {
   const bool result_is_closed_;
   const bool result_is_terminal_;
   const bool note_is_terminal_;
+  const bool shows_colours_;
 
   std::string buffer_;
   bool reader_gone_ = false;

@@ -52,7 +52,6 @@ class LiveScreen {
  private:
   Output& output_;
   const int key_fd_;
-  const bool has_colours_;
   std::optional<termios> before_;
 };
 
@@ -61,36 +60,14 @@ constexpr std::string_view kLeave = "\x1b[?25h\x1b[?1049l";
 constexpr std::string_view kHome = "\x1b[H";
 constexpr std::string_view kRestOfLine = "\x1b[K";
 constexpr std::string_view kRestOfScreen = "\x1b[J";
-constexpr std::string_view kPlain = "\x1b[0m";
 constexpr size_t kUsualColumns = 80;
 constexpr size_t kUsualRows = 24;
 constexpr char kEndOfInput = 4;
-
-std::string_view ColourOf(TextStyle style) {
-  switch (style) {
-    case TextStyle::kPlain:
-      return "";
-    case TextStyle::kTitle:
-      return "\x1b[1m";
-    case TextStyle::kFaint:
-      return "\x1b[2m";
-    case TextStyle::kWarning:
-      return "\x1b[33m";
-    case TextStyle::kTrouble:
-      return "\x1b[1;31m";
-  }
-  return "";
-}
 
 winsize SizeNow() {
   winsize size{};
   (void)::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
   return size;
-}
-
-bool WantsColours() {
-  const char* none = std::getenv("NO_COLOR");
-  return none == nullptr || *none == '\0';
 }
 
 bool LiveScreen::IsPossible(const Output& output) {
@@ -108,7 +85,7 @@ bool LiveScreen::ShowsUnicode() {
   return false;
 }
 
-LiveScreen::LiveScreen(Output& output, int key_fd) : output_(output), key_fd_(key_fd), has_colours_(WantsColours()) {
+LiveScreen::LiveScreen(Output& output, int key_fd) : output_(output), key_fd_(key_fd) {
   termios now{};
   if (::tcgetattr(key_fd_, &now) == 0) {
     before_ = now;
@@ -153,10 +130,7 @@ void LiveScreen::Draw(const std::vector<ScreenLine>& lines) {
   for (size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) output_.Write("\r\n");
     for (const StyledText& piece : lines[i]) {
-      const std::string_view colour = has_colours_ ? ColourOf(piece.style) : "";
-      if (!colour.empty()) output_.Write(colour);
-      output_.Write(piece.text);
-      if (!colour.empty()) output_.Write(kPlain);
+      output_.Write(Styled(piece.text, piece.style, output_.result_has_colours()));
     }
     output_.Write(kRestOfLine);
   }

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -25,8 +27,18 @@ struct Column {
   const char* title;
   size_t width;
 };
-constexpr Column kColumns[] = {{"DEVICE", 8}, {"SM CLOCK", 19}, {"POWER", 13}, {"TEMPERATURE", 19},
-                               {"BUSY", 7},   {"MEMORY", 24},   {"HELD BY", 0}};
+constexpr size_t kFigures = 7;
+using Columns = std::array<Column, kFigures>;
+constexpr Columns kWideColumns = {
+    {{"DEVICE", 8}, {"SM CLOCK", 19}, {"POWER", 13}, {"TEMPERATURE", 19}, {"BUSY", 7}, {"MEMORY", 24}, {"HELD BY", 0}}};
+// In fewer words, so that a holder's id and who waits fit 80 columns.
+constexpr Columns kNarrowColumns = {
+    {{"DEVICE", 8}, {"SM MHZ", 10}, {"POWER", 10}, {"TEMP", 6}, {"BUSY", 6}, {"MEMORY", 16}, {"HELD BY", 0}}};
+constexpr size_t kLeastWide = 110;
+
+const Columns& ColumnsFor(bool narrow) {
+  return narrow ? kNarrowColumns : kWideColumns;
+}
 
 std::string Padded(const std::string& text, size_t width) {
   const size_t is = WidthOf(text);
@@ -50,37 +62,42 @@ std::optional<uint32_t> SlowsDownAt(const v1::NvidiaFacts& facts) {
   return least;
 }
 
-StyledText ClockText(const v1::Device& device) {
+StyledText ClockText(const v1::Device& device, bool narrow) {
   const v1::NvidiaFacts& facts = device.nvidia();
   if (!facts.has_sm_mhz()) return {};
-  StyledText text{std::to_string(facts.sm_mhz()) + " MHz", TextStyle::kPlain};
+  StyledText text{std::to_string(facts.sm_mhz()) + (narrow ? "" : " MHz"), TextStyle::kPlain};
   const v1::DeviceClocks& clocks = device.clocks();
   if (!clocks.locked() || !clocks.has_locked_sm_mhz()) return text;
   const uint32_t locked_mhz = clocks.locked_sm_mhz();
-  text.text =
-      std::to_string(facts.sm_mhz()) + (locked_mhz == 0 ? " MHz, base" : " of " + std::to_string(locked_mhz) + " MHz");
+  if (narrow) {
+    text.text += locked_mhz == 0 ? " base" : "/" + std::to_string(locked_mhz);
+  } else {
+    text.text += locked_mhz == 0 ? ", base" : "";
+    if (locked_mhz != 0) text.text = std::to_string(facts.sm_mhz()) + " of " + std::to_string(locked_mhz) + " MHz";
+  }
   // A device that idles need not be at its clock.
   if (locked_mhz != 0 && facts.gpu_percent() > 0 && facts.sm_mhz() + 15 < locked_mhz) text.style = TextStyle::kWarning;
   return text;
 }
 
-StyledText PowerText(const v1::Device& device) {
+StyledText PowerText(const v1::Device& device, bool narrow) {
   const v1::NvidiaFacts& facts = device.nvidia();
   if (device.has_neuron() && device.neuron().has_power_mean_percent()) {
     return {std::to_string(std::lround(device.neuron().power_mean_percent())) + " %", TextStyle::kPlain};
   }
   if (!facts.has_power_mw()) return {};
   std::string text = std::to_string((facts.power_mw() + 500) / 1000);
-  if (facts.has_power_limit_mw()) text += " of " + std::to_string((facts.power_limit_mw() + 500) / 1000);
+  if (facts.has_power_limit_mw())
+    text += (narrow ? "/" : " of ") + std::to_string((facts.power_limit_mw() + 500) / 1000);
   return {text + " W", TextStyle::kPlain};
 }
 
-StyledText TemperatureText(const v1::NvidiaFacts& facts) {
+StyledText TemperatureText(const v1::NvidiaFacts& facts, bool narrow) {
   if (!facts.has_temperature_c()) return {};
   StyledText text{std::to_string(facts.temperature_c()) + " C", TextStyle::kPlain};
   const std::optional<uint32_t> limit_c = SlowsDownAt(facts);
   if (!limit_c) return text;
-  text.text += ", slows at " + std::to_string(*limit_c);
+  if (!narrow) text.text += ", slows at " + std::to_string(*limit_c);
   if (facts.temperature_c() + kLittleRoomC > *limit_c) text.style = TextStyle::kWarning;
   return text;
 }
@@ -96,9 +113,16 @@ std::optional<double> BusyPercent(const v1::Device& device) {
   return sum / device.neuron().cores_size();
 }
 
-std::string MemoryText(const v1::Device& device) {
-  const auto text = [](uint64_t used, uint64_t all) {
-    return FormatBytes(static_cast<int64_t>(used)) + " of " + FormatBytes(static_cast<int64_t>(all));
+std::string MemoryText(const v1::Device& device, bool narrow) {
+  const auto text = [narrow](uint64_t used_bytes, uint64_t all_bytes) {
+    const std::string used = FormatBytes(static_cast<int64_t>(used_bytes));
+    const std::string all = FormatBytes(static_cast<int64_t>(all_bytes));
+    if (!narrow || all_bytes == 0) return used + " of " + all;
+    // In the unit of the whole.
+    const double share = static_cast<double>(used_bytes) / static_cast<double>(all_bytes);
+    char number[32];
+    std::snprintf(number, sizeof(number), "%.1f/", share * std::strtod(all.c_str(), nullptr));
+    return number + all;
   };
   const v1::NvidiaFacts& nvidia = device.nvidia();
   if (nvidia.has_memory_used_bytes()) return text(nvidia.memory_used_bytes(), nvidia.memory_bytes());
@@ -106,9 +130,9 @@ std::string MemoryText(const v1::Device& device) {
   return neuron.has_memory_used_bytes() ? text(neuron.memory_used_bytes(), neuron.memory_bytes()) : "";
 }
 
-std::string HolderText(const v1::Device& device) {
+std::string HolderText(const v1::Device& device, bool narrow) {
   std::string holder = device.held_since_unix_ns() != 0 ? "another user" : "free";
-  if (!device.run_id().empty()) holder = "run " + device.run_id();
+  if (!device.run_id().empty()) holder = (narrow ? "" : "run ") + device.run_id();
   if (!device.session_id().empty()) {
     holder = "session " + device.session_id() + (device.run_id().empty() ? "" : ", run " + device.run_id());
   }
@@ -180,19 +204,19 @@ ScreenLine DeviceScreen::Header(int64_t now_unix_ns) const {
   return line;
 }
 
-ScreenLine DeviceScreen::Figures(const v1::Device& device) const {
+ScreenLine DeviceScreen::Figures(const v1::Device& device, bool narrow) const {
   const std::optional<double> busy = BusyPercent(device);
   const StyledText cells[] = {{TerminalText(device.id()), TextStyle::kPlain},
-                              ClockText(device),
-                              PowerText(device),
-                              TemperatureText(device.nvidia()),
+                              ClockText(device, narrow),
+                              PowerText(device, narrow),
+                              TemperatureText(device.nvidia(), narrow),
                               {busy ? std::to_string(std::lround(*busy)) + " %" : "", TextStyle::kPlain},
-                              {MemoryText(device), TextStyle::kPlain},
-                              {HolderText(device), TextStyle::kPlain}};
-  static_assert(std::size(cells) == std::size(kColumns));
+                              {MemoryText(device, narrow), TextStyle::kPlain},
+                              {HolderText(device, narrow), TextStyle::kPlain}};
+  static_assert(std::size(cells) == kFigures);
   ScreenLine line;
   for (size_t i = 0; i < std::size(cells); ++i) {
-    const size_t width = kColumns[i].width;
+    const size_t width = ColumnsFor(narrow)[i].width;
     line.push_back({width == 0 ? cells[i].text : Padded(cells[i].text, width), cells[i].style});
   }
   return line;
@@ -201,7 +225,7 @@ ScreenLine DeviceScreen::Figures(const v1::Device& device) const {
 // What it is, what is wrong with it, and how busy it was.
 ScreenLine DeviceScreen::Words(const OneDevice& device, size_t columns) const {
   const v1::Device& latest = device.latest;
-  ScreenLine line = {{std::string(kColumns[0].width, ' ') + TerminalText(latest.name()), TextStyle::kFaint}};
+  ScreenLine line = {{std::string(kWideColumns[0].width, ' ') + TerminalText(latest.name()), TextStyle::kFaint}};
   const auto add = [&](const std::string& text, TextStyle style) {
     line.push_back({"  " + TerminalText(text), style});
   };
@@ -254,7 +278,7 @@ std::vector<ScreenLine> DeviceScreen::Events(size_t rows) const {
     const std::string& kind = event.kind();
     const bool is_bad = kind == "xid" || kind == "memory_error" || kind == "execution_errors";
     lines.push_back({{TimeOfDay(event.unix_ns()) + "  ", TextStyle::kFaint},
-                     {Padded(TerminalText(event.device_id()), kColumns[0].width) + Padded(TerminalText(kind), 14),
+                     {Padded(TerminalText(event.device_id()), kWideColumns[0].width) + Padded(TerminalText(kind), 14),
                       is_bad ? TextStyle::kTrouble : TextStyle::kPlain},
                      {TerminalText(event.text()), TextStyle::kPlain}});
   }
@@ -265,7 +289,8 @@ std::vector<ScreenLine> DeviceScreen::Lines(size_t columns, size_t rows, int64_t
   std::vector<ScreenLine> lines;
   lines.push_back(Header(now_unix_ns));
   ScreenLine titles;
-  for (const Column& column : kColumns) {
+  const bool narrow = columns < kLeastWide;
+  for (const Column& column : ColumnsFor(narrow)) {
     titles.push_back({column.width == 0 ? column.title : Padded(column.title, column.width), TextStyle::kTitle});
   }
   lines.push_back(std::move(titles));
@@ -277,7 +302,7 @@ std::vector<ScreenLine> DeviceScreen::Lines(size_t columns, size_t rows, int64_t
   size_t shown = 0;
   for (const auto& [id, device] : devices_) {
     if (shown++ == fit) break;
-    lines.push_back(Figures(device.latest));
+    lines.push_back(Figures(device.latest, narrow));
     if (has_two) lines.push_back(Words(device, columns));
   }
   const size_t left = rows > lines.size() + 2 ? rows - lines.size() - 2 : 0;

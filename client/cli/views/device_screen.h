@@ -8,18 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/text/text_style.h"
 #include "client/cpp/followers.h"
 #include "kprof/v1/node.pb.h"
 
 namespace kprof::cli {
 
-// The emphasis of a piece of text. The words must say the same, for terminals without colours.
-enum class TextStyle { kPlain, kTitle, kFaint, kWarning, kTrouble };
-
-struct StyledText {
-  std::string text;  // safe for a terminal
-  TextStyle style = TextStyle::kPlain;
-};
 using ScreenLine = std::vector<StyledText>;
 
 class DeviceScreen {
@@ -43,7 +37,7 @@ class DeviceScreen {
   };
 
   ScreenLine Header(int64_t now_unix_ns) const;
-  ScreenLine Figures(const v1::Device& device) const;
+  ScreenLine Figures(const v1::Device& device, bool narrow) const;
   ScreenLine Words(const OneDevice& device, size_t columns) const;
   std::string Bars(const std::deque<double>& percents, size_t columns) const;
   std::vector<ScreenLine> Events(size_t rows) const;

@@ -115,6 +115,15 @@ TEST_F(DeviceScreenTest, ShowsEachDeviceWithItsFiguresAndItsWords) {
   EXPECT_EQ(InkOf(lines, "1365 of 1500"), TextStyle::kWarning) << "below its lock while it is at work";
 }
 
+TEST_F(DeviceScreenTest, In80ColumnsItSaysTheSameInFewerWords) {
+  screen_.Take(NewsOf({Cpu(), H200()}), kNow);
+  const std::vector<ScreenLine> lines = screen_.Lines(80, 24, kNow);
+  const std::vector<std::string> texts = TextsOf(lines);
+  EXPECT_EQ(texts[1], "DEVICE  SM MHZ    POWER     TEMP  BUSY  MEMORY          HELD BY");
+  EXPECT_EQ(texts[2], "0       1365/1500 700/700 W 61 C  98 %  101.0/140.0 GiB 1m7z76yq0sjfh8j2, 2 wait");
+  EXPECT_EQ(InkOf(lines, "1365/1500"), TextStyle::kWarning);
+}
+
 TEST_F(DeviceScreenTest, ADeviceThatIsNotWellSaysWhy) {
   v1::Device device = H200();
   device.set_health("unresponsive");
