@@ -181,12 +181,12 @@ class Ran:
 
     @property
     def error(self):
-        """The error object on standard error, after the line for people."""
-        lines = self.err.decode("utf-8").splitlines()
-        found = [json.loads(line) for line in lines if line.startswith("{")]
-        if len(found) != 1 or not lines[0].startswith("kprofctl: "):
+        """The error object on standard error, after the line for people. What a command printed may stand before both."""
+        lines = self.err.decode("utf-8", errors="replace").splitlines()
+        at = [i for i, line in enumerate(lines) if line.startswith('{"schema":"kprof.error.v1"')]
+        if len(at) != 1 or at[0] == 0 or not lines[at[0] - 1].startswith("kprofctl: "):
             raise AssertionError(f"no error line with one error object from {self}")
-        return found[0]
+        return json.loads(lines[at[0]])
 
     def _refuse(self, name):
         raise AssertionError(f"{name} in JSON: {self}")

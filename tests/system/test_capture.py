@@ -88,10 +88,11 @@ class CaptureTest(DaemonTest):
 
     def test_without_json_a_report_for_people_is_printed(self):
         ran = self.ctl.run("capture", "command", "--", "echo", "hello")
-        self.assertIn("done", ran.text)
-        self.assertIn("kprofctl logs", ran.text)
+        self.assertEqual(ran.out, b"hello\n")
+        self.assertIn(b"done", ran.err)
+        self.assertIn(b"kprofctl logs", ran.err)
         ran = self.ctl.run("capture", "command", "--", "sh", "-c", "echo the reason >&2; exit 1", expect="command_failed")
-        self.assertIn(b"the reason", ran.err)
+        self.assertTrue(ran.err.startswith(b"the reason\n"), ran)
         self.assertNotIn(b"\x1b", ran.out + ran.err, "colour where there is no terminal")
 
     def test_detached_it_prints_the_id_at_once(self):

@@ -45,7 +45,8 @@ class ArgumentsTest(DaemonTest):
             ran = self.ctl.run(*verb, expect=None)
             self.assertNotIn(b"\x1b", ran.out + ran.err, verb)
             self.assertNotIn(b"\x07", ran.out + ran.err, verb)
-        ran = self.ctl.run("capture", "command", "--", "sh", "-c", "printf '\\033[2J' >&2; exit 1", expect="command_failed")
+        ran = self.ctl.run("capture", "command", "--quiet", "--", "sh", "-c", "printf '\\033[2J' >&2; exit 1",
+                           expect="command_failed")
         self.assertNotIn(b"\x1b", ran.err)
 
     def test_nor_the_log_where_a_typing_mistake_is_nobodys_warning(self):

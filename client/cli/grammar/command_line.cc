@@ -8,6 +8,7 @@
 
 #include "client/cli/grammar/command_description.h"
 #include "client/cli/grammar/grammar.h"
+#include "client/cli/text/nearest_name.h"
 #include "client/cli/text/terminal_text.h"
 #include "client/cpp/kprof_client.h"
 #include "storage/base/readable_text.h"
@@ -119,7 +120,7 @@ class Grammar {
         "  kprofctl capture command -- ./program --its-option\n"
         "  kprofctl show @last\n\n"
         "RUN is an id, a unique prefix of one, @last or @last~N. Durations: 500ms 10s 5m 2h.\n"
-        "'kprofctl VERB --help' explains a verb.");
+        "'kprofctl help VERB' explains a verb.");
   }
   Grammar(const Grammar&) = delete;
   Grammar& operator=(const Grammar&) = delete;
@@ -133,7 +134,7 @@ class Grammar {
     try {
       app_.parse(words);
     } catch (const CLI::CallForHelp&) {
-      return CommandLine{global_, PrintText{app_.help()}};
+      return CommandLine{global_, HelpFor(args, daemons)};
     } catch (const CLI::CallForAllHelp&) {
       return CommandLine{global_, PrintText{app_.help("", CLI::AppFormatMode::All)}};
     } catch (const CLI::CallForVersion& version) {
@@ -146,7 +147,7 @@ class Grammar {
                      "command after --: --collect 'out/*' -- CMD");
       }
       if (command.empty()) RETURN_IF_ERROR(CheckCommandIsApart(args));
-      return Usage(error.what(), SeeHelp());
+      return Usage(error.what(), SuggestOption(args) + SeeHelp());
     } catch (const CLI::ParseError& error) {
       return Usage(error.what(), SeeHelp());
     }
@@ -160,17 +161,19 @@ class Grammar {
         capture->tool_words = std::move(daemons);
       } else if (auto* analyze = std::get_if<AnalyzeArgs>(&asked)) {
         RETURN_IF_ERROR(TakeWords(std::move(daemons), *analyze));
+        RETURN_IF_ERROR(CheckOneForm(analyze->format, *verb));
+      } else if (const auto* query = std::get_if<QueryArgs>(&asked)) {
+        RETURN_IF_ERROR(CheckOneForm(query->format, *verb));
       }
       return CommandLine{global_, std::move(asked)};
     }
     return Usage("no verb", "see 'kprofctl --help'");
   }
 
-  bool HasVerb(const std::string& name) const {
-    for (const CLI::App* verb : app_.get_subcommands(nullptr)) {
-      if (verb->get_name() == name) return true;
-    }
-    return false;
+  std::vector<std::string> Verbs() const {
+    std::vector<std::string> names;
+    for (const CLI::App* verb : app_.get_subcommands(nullptr)) names.push_back(verb->get_name());
+    return names;
   }
 
   CommandDescription Describe() const { return DescribeApp(app_); }
@@ -182,6 +185,43 @@ class Grammar {
   }
 
  private:
+  // A result has one form, and --json is one.
+  Status CheckOneForm(const std::optional<RowFormat>& format, const CLI::App& verb) const {
+    if (!global_.json || !format || *format == RowFormat::kJson || *format == RowFormat::kNdjson) return OkStatus();
+    const std::string name = verb.get_option("--format")->results().front();
+    return Usage("--json and --format " + name + " ask for two forms",
+                 "leave one of both out; --json is --format json");
+  }
+
+  // The daemon knows more of a tool, and of an analysis. `args`: the words typed; `daemons`: as of Parse.
+  VerbArgs HelpFor(const std::vector<std::string>& args, const std::vector<std::string>& daemons) const {
+    const std::string text = app_.help();
+    const std::string verb = app_.get_subcommands().empty() ? "" : app_.get_subcommands().front()->get_name();
+    if (verb == "analyze" && !daemons.empty() && !daemons.front().starts_with('-')) {
+      return HelpOfAnalysisArgs{daemons.front(), text};
+    }
+    constexpr size_t kVerb = 1;
+    const std::optional<size_t> tool = FindPositional(args, SpellingsOf(Describe()), kVerb);
+    if (verb == "capture" && tool && args[*tool] != kCommandTool) return HelpOfToolArgs{args[*tool], text};
+    return PrintText{text};
+  }
+
+  // "did you mean '--json'? " where an unknown option is near a known one of its verb; else empty.
+  std::string SuggestOption(const std::vector<std::string>& args) const {
+    const std::string verb = app_.get_subcommands().empty() ? "" : app_.get_subcommands().front()->get_name();
+    const OptionSpellings known = SpellingsOfVerb(verb);
+    std::vector<std::string> names(known.flags.begin(), known.flags.end());
+    names.insert(names.end(), known.valued.begin(), known.valued.end());
+    std::erase_if(names, [](const std::string& name) { return !name.starts_with("--"); });
+    for (const std::string& word : args) {
+      const std::string option = word.substr(0, word.find('='));
+      if (option == "--") break;
+      if (!option.starts_with("--") || known.flags.contains(option) || known.valued.contains(option)) continue;
+      return WithSuggestion(option, names, "");
+    }
+    return "";
+  }
+
   // "see 'kprofctl artifacts RUN get --help'": that of the innermost verb that was given.
   std::string SeeHelp() const {
     std::string words = app_.get_name();
@@ -231,6 +271,7 @@ class Grammar {
 std::optional<size_t> FindVerb(const std::vector<std::string>& args) {
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].empty() || args[i].front() != '-') return i;
+    if (args[i] == "--help" || args[i] == "-h") continue;
     const std::string name = args[i].substr(0, args[i].find('='));
     const bool takes_value =
         std::find(std::begin(kGlobalWithValue), std::end(kGlobalWithValue), name) != std::end(kGlobalWithValue);
@@ -238,6 +279,15 @@ std::optional<size_t> FindVerb(const std::vector<std::string>& args) {
     if (takes_value && name.size() == args[i].size()) ++i;
   }
   return std::nullopt;
+}
+
+// `kprofctl help VERB` is `kprofctl VERB --help`.
+void TakeHelp(std::vector<std::string>& words, std::optional<size_t>& verb) {
+  if (!verb || words[*verb] != "help") return;
+  if (std::find(words.begin(), words.end(), "--help") != words.end()) return;  // of help itself
+  words.erase(words.begin() + static_cast<std::ptrdiff_t>(*verb));
+  words.emplace_back("--help");
+  verb = FindVerb(words);
 }
 
 // The options of a tool, which follow it: the daemon knows them.
@@ -258,10 +308,13 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args) {
   std::vector<std::string> words = args;
   std::vector<std::string> command;
   std::optional<size_t> verb = FindVerb(words);
+  TakeHelp(words, verb);
   RETURN_IF_ERROR(CheckNotOfLaterVersion(verb ? words[*verb] : "", words));
   if (verb) {
-    if (!grammar.HasVerb(words[*verb])) {
-      return Usage("there is no verb '" + ReadableText(words[*verb]) + "'", "see 'kprofctl --help'");
+    const std::vector<std::string> verbs = grammar.Verbs();
+    if (std::find(verbs.begin(), verbs.end(), words[*verb]) == verbs.end()) {
+      return Usage("there is no verb '" + ReadableText(words[*verb]) + "'",
+                   WithSuggestion(words[*verb], verbs, "see 'kprofctl --help'"));
     }
     if (words[*verb] == "capture") {
       auto mark = std::find(words.begin(), words.end(), "--");

@@ -63,11 +63,13 @@ void AddCaptureVerb(VerbSet& verbs) {
   AddPriority(verb, args.priority);
   verb->add_flag("--shared", args.shared, "Others may see the run");
   verb->add_flag("--detach", args.detach, "Print the id and do not wait");
+  verb->add_flag("--quiet", args.quiet, "Do not show what the command prints; the report goes to standard output");
   verbs.SetUsage(*verb, "kprofctl capture TOOL [OPTIONS] -- CMD ARG...");
   verb->footer(
       "The command follows after --. A tool's own options are written as these: --name VALUE, or --name alone\n"
       "for a switch; 'kprofctl capture --list' names them. Durations: 500ms 10s 5m 2h. Visible devices are those that\n"
       "CUDA_VISIBLE_DEVICES or NEURON_RT_VISIBLE_CORES names. Ctrl-C cancels the run; a second one leaves at once.\n"
+      "What the command prints is shown as it comes and kept (kprofctl logs); the report goes to standard error.\n"
       "Exits with 0 when the command did, with 7 when it failed; see docs/cli.md for the rest.\n\n"
       "  kprofctl capture command --label try=3 --timeout 10m -- python train.py --steps 10");
 }

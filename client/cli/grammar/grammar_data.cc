@@ -29,6 +29,7 @@ void AddQuery(VerbSet& verbs) {
   AddRepeated(query, "--run", "RUN", words->args.runs, "Its trace, too (repeatable)");
   query->add_option("--format", words->format, "table, csv, json or ndjson (default: table; with --json: json)")
       ->type_name("FORMAT");
+  query->add_flag("--wide", words->args.wide, "All columns and whole names, however narrow the terminal is");
   query->add_option("--timeout", words->timeout, "Give up after this long (default: 30s)")->type_name("DURATION");
   query->add_option("--limit", words->args.limit, "At most this many rows (default: 10000)")
       ->transform(WholeNumber(1, 10'000'000))
@@ -54,12 +55,28 @@ void AddBackup(VerbSet& verbs) {
 void AddCompletion(VerbSet& verbs) {
   auto args = std::make_shared<CompletionArgs>();
   CLI::App* completion =
-      verbs.Add("completion", "A script that makes a shell complete kprofctl", [args] { return VerbArgs(*args); });
+      verbs.Add("completion", "A script that makes a shell complete kprofctl", [args]() -> Result<VerbArgs> {
+        if (!args->shell.empty() || !args->words.empty()) return VerbArgs(*args);
+        return Usage("SHELL is required", "say bash, zsh or fish");
+      });
   completion->add_option("SHELL", args->shell, "bash, zsh or fish")
-      ->required()
       ->type_name("")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
+  completion
+      ->add_option("--words", args->words, "What scripts ask: print the runs, sessions, tools, devices or analyses")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"runs", "sessions", "tools", "devices", "analyses"}).description(""));
   completion->footer("  source <(kprofctl completion bash)");
+}
+
+// Its words become VERB --help before they are parsed (command_line.cc); this is for --help and completion.
+void AddHelp(VerbSet& verbs) {
+  auto words = std::make_shared<std::vector<std::string>>();
+  CLI::App* help = verbs.Add("help", "What a verb does, and its options", [words]() -> Result<VerbArgs> {
+    return Usage("the verb to explain is missing", "write kprofctl help VERB");
+  });
+  help->add_option("VERB", *words, "The verb to explain; none: all verbs")->type_name("");
+  help->footer("  kprofctl help capture\n  kprofctl help session open");
 }
 
 }  // namespace
@@ -68,6 +85,7 @@ void AddDataVerbs(VerbSet& verbs) {
   AddQuery(verbs);
   AddBackup(verbs);
   AddCompletion(verbs);
+  AddHelp(verbs);
 }
 
 }  // namespace kprof::cli

@@ -28,6 +28,17 @@ struct PrintText {
   std::string text;
 };
 
+// --help of a tool or of an analysis: the text, and what the daemon tells of it where one is there.
+struct HelpOfToolArgs {
+  std::string tool;
+  std::string text;
+};
+
+struct HelpOfAnalysisArgs {
+  std::string kind;
+  std::string text;
+};
+
 struct StatusArgs {};
 
 struct DevicesArgs {
@@ -56,6 +67,7 @@ struct CaptureArgs {
   std::string check;
   std::vector<std::string> tool_words;  // the tool's options; the daemon knows them, kprofctl does not
   bool list = false;                    // lists the tools; nothing is captured
+  bool quiet = false;
 };
 
 struct ImportArgs {
@@ -177,6 +189,7 @@ struct QueryArgs {
   std::optional<RowFormat> format;
   int64_t timeout_ms = 0;  // 0: the daemon's default
   int64_t limit = 0;
+  bool wide = false;
 };
 
 struct AnalyzeArgs {
@@ -209,6 +222,7 @@ struct AuditArgs {
 
 struct CompletionArgs {
   std::string shell;
+  std::string words;  // runs, tools...: these, as the daemon knows them, instead of a script
 };
 
 using VerbArgs =
@@ -216,6 +230,6 @@ using VerbArgs =
                  PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs, QueryArgs, BackupArgs,
                  DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs, CloseSessionArgs, ShowSessionArgs,
                  ListSessionsArgs, ImportArgs, ExportArgs, ClocksStatusArgs, LockClocksArgs, ReleaseClocksArgs,
-                 PeaksArgs, RecordCeilingArgs, ForgetCeilingsArgs, AnalyzeArgs>;
+                 PeaksArgs, RecordCeilingArgs, ForgetCeilingsArgs, AnalyzeArgs, HelpOfToolArgs, HelpOfAnalysisArgs>;
 
 }  // namespace kprof::cli

@@ -81,6 +81,22 @@ std::string FormatDuration(int64_t duration_ns) {
   return Format("%lldd %02lldh", whole / 86'400, whole / 3600 % 24);
 }
 
+std::string Grouped(std::string digits) {
+  const size_t first = digits.starts_with('-') ? 1 : 0;
+  size_t at = std::min(digits.find('.'), digits.size());
+  while (at > first + 3) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string FormatComparableNs(double duration_ns) {
+  const double size = std::abs(duration_ns);
+  if (size < 1e3) return NumberText(std::round(duration_ns * 1e3) / 1e3) + " ns";
+  char digits[400];  // a double has up to 309 digits before its point
+  const double unit_ns = size < 999'999.5 ? 1e3 : size < 999'999'500 ? 1e6 : 1e9;
+  std::snprintf(digits, sizeof(digits), "%.3f", duration_ns / unit_ns);
+  return Grouped(digits) + (unit_ns == 1e3 ? " us" : unit_ns == 1e6 ? " ms" : " s");
+}
+
 std::string FormatAge(int64_t duration_ns) {
   long long seconds = duration_ns > 0 ? duration_ns / kSecondNs : 0;
   if (seconds < 60) return Format("%llds", seconds);

@@ -25,6 +25,12 @@ Result<int64_t> ParseDurationMs(std::string_view text);
 // "812 us", "45.3 ms", "1.234 s", "2m 03s", "5h 07m", "3d 04h". Negative: "0 s" (clocks can step).
 std::string FormatDuration(int64_t duration_ns);
 
+// A column of durations in ns, to compare: "17 ns", "1.500 us", "-12.345 ms", "1,234.500 s".
+std::string FormatComparableNs(double duration_ns);
+
+// "12,345,678"; of digits, perhaps with a sign and a fraction.
+std::string Grouped(std::string digits);
+
 // For tables and progress: "4s", "3m", "5h", "12d".
 std::string FormatAge(int64_t duration_ns);
 

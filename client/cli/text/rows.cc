@@ -1,10 +1,14 @@
 #include "client/cli/text/rows.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <cmath>
 #include <set>
 #include <utility>
 
 #include "client/cli/output.h"
+#include "client/cli/text/amounts_and_times.h"
 #include "client/cli/text/cells.h"
 #include "client/cli/text/json_writer.h"
 #include "client/cli/text/table.h"
@@ -13,15 +17,36 @@
 namespace kprof::cli {
 namespace {
 
-class TableRows : public RowWriter {
+// A value that people compare: in the unit that its column's name tells.
+std::string CellWithUnit(const Cell& cell, std::string_view column) {
+  const bool is_integer = cell.kind == v1::ColumnData::KIND_INTEGER;
+  const bool is_number = is_integer || cell.kind == v1::ColumnData::KIND_REAL;
+  const double value = is_integer ? static_cast<double>(cell.integer) : cell.real;
+  if (!is_number || !std::isfinite(value)) return CellText(cell);
+  // No duration is longer than 31 years; a point in time is, since 2001.
+  constexpr int64_t kLongestDurationNs = 1'000'000'000'000'000'000;
+  if (HasUnit(column, "_ns")) {
+    const bool is_moment = is_integer && cell.integer > kLongestDurationNs;
+    return is_moment ? FormatTime(cell.integer) : FormatComparableNs(value);
+  }
+  if (!HasUnit(column, "_bytes") || std::abs(value) >= 9e18) return CellText(cell);
+  const auto size_bytes = static_cast<int64_t>(std::abs(value));
+  return (value < 0 ? "-" : "") + FormatBytes(size_bytes);
+}
+
+bool IsNumber(const Cell& cell) {
+  return cell.kind == v1::ColumnData::KIND_INTEGER || cell.kind == v1::ColumnData::KIND_REAL;
+}
+
+class PlainTable : public RowWriter {
  public:
-  explicit TableRows(Output& output) : output_(output) {}
+  explicit PlainTable(Output& output) : output_(output) {}
 
   void Begin(const std::vector<std::string>& columns) override {
     std::vector<TableColumn> titles;
     titles.reserve(columns.size());
-    for (const std::string& column : columns) titles.push_back({column, Align::kLeft});
-    table_.emplace(std::move(titles), 0, [this](std::string_view line) { output_.Write(line); });
+    for (const std::string& column : columns) titles.push_back({column});
+    table_.emplace(std::move(titles), TableFit(), [this](std::string_view line) { output_.Write(line); });
   }
 
   void Row(const std::vector<Cell>& cells) override {
@@ -38,13 +63,79 @@ class TableRows : public RowWriter {
   std::optional<Table> table_;
 };
 
+// For a terminal. The first rows tell which columns are numbers.
+class TerminalTable : public RowWriter {
+ public:
+  TerminalTable(Output& output, bool wide) : output_(output), wide_(wide) {}
+
+  void Begin(const std::vector<std::string>& columns) override {
+    columns_ = columns;
+    has_text_.assign(columns.size(), false);
+    has_numbers_.assign(columns.size(), false);
+  }
+
+  void Row(const std::vector<Cell>& cells) override {
+    std::vector<std::string> texts;
+    texts.reserve(cells.size());
+    for (size_t i = 0; i < cells.size(); ++i) texts.push_back(CellWithUnit(cells[i], columns_[i]));
+    if (table_) return table_->AddRow(texts);
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (IsNumber(cells[i])) has_numbers_[i] = true;
+      if (!IsNumber(cells[i]) && cells[i].kind != v1::ColumnData::KIND_UNSPECIFIED) has_text_[i] = true;
+    }
+    first_rows_.push_back(std::move(texts));
+    if (first_rows_.size() >= kFirstRows) WriteFirstRows();
+  }
+
+  void End(const v1::QueryResponse::Totals&) override {
+    if (!table_) WriteFirstRows();
+    table_->Finish();
+    const std::vector<std::string> left_out = table_->LeftOut();
+    if (left_out.empty()) return;
+    std::string names;
+    for (const std::string& name : left_out) names += (names.empty() ? "" : ", ") + name;
+    (void)output_.Flush();
+    output_.Note(std::to_string(left_out.size()) + (left_out.size() == 1 ? " column does" : " columns do") +
+                 " not fit: " + ClippedText(names, kMostNamesBytes) + "; --wide shows all");
+  }
+
+ private:
+  static constexpr size_t kFirstRows = 200;
+  static constexpr size_t kMostNamesBytes = 400;
+  static constexpr size_t kLeastOfText = 20;  // so that an id stays whole
+
+  void WriteFirstRows() {
+    std::vector<TableColumn> titles;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const bool is_number = has_numbers_[i] && !has_text_[i];
+      if (is_number) {
+        titles.push_back({columns_[i], Align::kRight});
+      } else {
+        titles.push_back({.title = columns_[i], .cut = Cut::kInMiddle, .least = kLeastOfText});
+      }
+    }
+    const TableFit fit = {.width = wide_ ? 0 : output_.ResultWidth(), .leaves_out_columns = true};
+    table_.emplace(std::move(titles), fit, [this](std::string_view line) { output_.Write(line); });
+    for (const std::vector<std::string>& row : first_rows_) table_->AddRow(row);
+    first_rows_.clear();
+  }
+
+  Output& output_;
+  const bool wide_;
+  std::vector<std::string> columns_;
+  std::vector<bool> has_text_;
+  std::vector<bool> has_numbers_;
+  std::vector<std::vector<std::string>> first_rows_;
+  std::optional<Table> table_;
+};
+
 class CsvRows : public RowWriter {
  public:
   explicit CsvRows(Output& output) : output_(output) {}
 
   void Begin(const std::vector<std::string>& columns) override {
     std::string line;
-    for (size_t i = 0; i < columns.size(); ++i) AppendCsvField(line, columns[i], i == 0);
+    for (size_t i = 0; i < columns.size(); ++i) AppendCsvField(line, Shown(columns[i]), i == 0);
     AppendCsvEnd(line);
     output_.Write(line);
   }
@@ -55,7 +146,7 @@ class CsvRows : public RowWriter {
       if (cells[i].kind == v1::ColumnData::KIND_UNSPECIFIED) {
         AppendCsvAbsent(line, i == 0);
       } else {
-        AppendCsvField(line, ReadableText(CellText(cells[i])), i == 0);
+        AppendCsvField(line, Shown(ReadableText(CellText(cells[i]))), i == 0);
       }
     }
     AppendCsvEnd(line);
@@ -65,6 +156,9 @@ class CsvRows : public RowWriter {
   void End(const v1::QueryResponse::Totals&) override {}
 
  private:
+  // A terminal would obey what is in the text.
+  std::string Shown(const std::string& text) const { return output_.result_is_terminal() ? TerminalText(text) : text; }
+
   Output& output_;
 };
 
@@ -174,10 +268,26 @@ std::optional<RowFormat> RowFormatByName(std::string_view name) {
   return std::nullopt;
 }
 
-std::unique_ptr<RowWriter> MakeRowWriter(RowFormat format, Output& output) {
+bool HasUnit(std::string_view column, std::string_view unit) {
+  constexpr std::array<std::string_view, 5> kKeepsUnit = {"sum(", "avg(", "min(", "max(", "total("};
+  for (std::string_view function : kKeepsUnit) {
+    const bool begins = column.size() > function.size() &&
+                        std::equal(function.begin(), function.end(), column.begin(),
+                                   [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
+    if (begins && column.ends_with(')'))
+      return HasUnit(column.substr(function.size(), column.size() - function.size() - 1), unit);
+  }
+  const bool is_name = std::all_of(column.begin(), column.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  });
+  return is_name && column.ends_with(unit);
+}
+
+std::unique_ptr<RowWriter> MakeRowWriter(RowFormat format, Output& output, bool wide) {
   switch (format) {
     case RowFormat::kTable:
-      return std::make_unique<TableRows>(output);
+      if (output.result_is_terminal()) return std::make_unique<TerminalTable>(output, wide);
+      return std::make_unique<PlainTable>(output);
     case RowFormat::kCsv:
       return std::make_unique<CsvRows>(output);
     case RowFormat::kJson:

@@ -30,7 +30,13 @@ class RowWriter {
   virtual void Abort(const Status& /*failure*/) {}
 };
 
-std::unique_ptr<RowWriter> MakeRowWriter(RowFormat format, Output& output);
+// On a terminal a table fits its width unless `wide`, has its numbers at the right, and durations (_ns), points in time
+// and sizes (_bytes) in units; CSV has its control characters escaped there. Elsewhere both have the bytes as they are.
+std::unique_ptr<RowWriter> MakeRowWriter(RowFormat format, Output& output, bool wide = false);
+
+// True if a column of that name holds durations or points in time ("_ns"), or sizes ("_bytes"): "dur_ns",
+// "sum(dur_ns)". Not of "count(dur_ns)".
+bool HasUnit(std::string_view column, std::string_view unit);
 
 // Takes a query's messages, checks them and feeds a writer. Nothing is written before the first rows or the end, so a
 // query that fails at once prints nothing.

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/text/nearest_name.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/views/analysis_print.h"
 #include "kprof/v1/analyses.pb.h"
@@ -15,10 +16,15 @@ Status BadAnalysis(std::string why, std::string remedy) {
   return Fail(ErrorCode::kUsage, "analyze", std::move(why), std::move(remedy));
 }
 
-std::string OptionNames(const v1::AnalysisKind& kind) {
-  std::string names;
-  for (const v1::AnalysisOption& option : kind.options()) names += (names.empty() ? "--" : ", --") + option.name();
-  return names.empty() ? kind.name() + " has none" : kind.name() + " has " + names;
+// The remedy for an option that the kind has not.
+std::string OptionsInstead(const v1::AnalysisKind& kind, const std::string& typed) {
+  std::vector<std::string> names;
+  std::string all;
+  for (const v1::AnalysisOption& option : kind.options()) {
+    names.push_back("--" + option.name());
+    all += (all.empty() ? "" : ", ") + names.back();
+  }
+  return WithSuggestion(typed, names, kind.name() + " has " + (all.empty() ? "none" : all));
 }
 
 // "--name", with dashes.
@@ -30,13 +36,15 @@ std::string NameOfOption(const std::string& word) {
 
 // Fails with kUsage where there is none of that name; the remedy names those that are.
 Result<const v1::AnalysisKind*> FindKind(const v1::ListAnalysesResponse& list, const std::string& name) {
-  std::string names;
+  std::vector<std::string> names;
+  std::string all;
   for (const v1::AnalysisKind& kind : list.kinds()) {
     if (kind.name() == name) return &kind;
-    names += (names.empty() ? "" : ", ") + kind.name();
+    names.push_back(kind.name());
+    all += (all.empty() ? "" : ", ") + kind.name();
   }
   return BadAnalysis("there is no analysis '" + ReadableText(name) + "'",
-                     "there are " + names + "; kprofctl analyze --list tells of them");
+                     WithSuggestion(name, names, "there are " + all + "; kprofctl analyze --list tells of them"));
 }
 
 // Makes a request from the words typed after `analyze`. The daemon's list of kinds tells which words are options: this
@@ -60,7 +68,7 @@ Result<v1::AnalyzeRequest> ReadAnalysis(const v1::ListAnalysesResponse& list, co
     const auto option = std::find_if(kind->options().begin(), kind->options().end(),
                                      [&name](const v1::AnalysisOption& one) { return one.name() == name; });
     if (option == kind->options().end()) {
-      return BadAnalysis("there is no option --" + ReadableText(name), OptionNames(*kind));
+      return BadAnalysis("there is no option --" + ReadableText(name), OptionsInstead(*kind, "--" + name));
     }
     const size_t equals = word.find('=');
     std::string value = "true";
@@ -97,6 +105,19 @@ Status ListKinds(const AnalyzeArgs& args, const v1::ListAnalysesResponse& list, 
 }
 
 }  // namespace
+
+Status RunVerb(const HelpOfAnalysisArgs& args, const VerbContext& context) {
+  Result<std::unique_ptr<KprofClient>> client = context.connect();
+  if (!client.ok()) {
+    context.output.Write(args.text);
+    return OkStatus();
+  }
+  ASSIGN_OR_RETURN(const v1::ListAnalysesResponse list, (*client)->ListAnalyses());
+  ASSIGN_OR_RETURN(const v1::AnalysisKind* const kind, FindKind(list, args.kind));
+  context.output.Write(args.text + "\n");
+  PrintKinds(list, kind, context.output);
+  return OkStatus();
+}
 
 Status RunVerb(const AnalyzeArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());

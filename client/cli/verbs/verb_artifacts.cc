@@ -38,7 +38,8 @@ Status RunVerb(const ListArtifactsArgs& args, const VerbContext& context) {
     }));
     return OkStatus();
   }
-  Table table({{"SIZE", Align::kRight}, {"SHA256"}, {"NAME"}}, 0, [&](std::string_view line) { output.Write(line); });
+  Table table({{"SIZE", Align::kRight}, {"SHA256", Align::kLeft, Cut::kAtEnd}, {"NAME", Align::kLeft, Cut::kInMiddle}},
+              output);
   for (const v1::Artifact& artifact : list.artifacts()) {
     table.AddRow({FormatBytes(artifact.size_bytes()), artifact.sha256(), artifact.name()});
   }

@@ -55,7 +55,7 @@ Status WriteTable(KprofClient& client, const AuditArgs& args, Output& output) {
                {"SESSION"},
                {"OUTCOME"},
                {"DETAIL"}},
-              output.ResultWidth(), [&output](std::string_view line) { output.Write(line); });
+              output);
   const int64_t now_ns = NowUnixNs();
   RETURN_IF_ERROR(ForEachEntry(client, args, [&](const v1::AuditEntry& entry) {
     const std::string uid = IsNobody(entry) ? "-" : std::to_string(entry.uid());

@@ -8,6 +8,7 @@
 #include "client/cli/find_daemon.h"
 #include "client/cli/grammar/verb_set.h"
 #include "client/cli/text/json_writer.h"
+#include "client/cli/text/nearest_name.h"
 #include "client/cli/text/table.h"
 #include "client/cli/verbs/foreground_launch.h"
 #include "client/cli/verbs/verbs.h"
@@ -66,25 +67,34 @@ void WriteTool(JsonWriter& json, const v1::Tool& tool) {
   json.EndArray().EndObject();
 }
 
+Status NoSuchTool(const v1::ListToolsResponse& tools, const std::string& tool) {
+  std::vector<std::string> names;
+  std::string all;
+  for (const v1::Tool& one : tools.tools()) {
+    names.push_back(one.name());
+    all += (all.empty() ? "" : ", ") + one.name();
+  }
+  return Usage("there is no tool '" + ReadableText(tool) + "'", WithSuggestion(tool, names, "use one of: " + all));
+}
+
 // Reads the options of a tool from the words typed: --name VALUE, --name=VALUE or --name. The daemon's list of tools
 // tells which there are: kprofctl knows none by itself, so it offers those of a newer daemon, too. Fails with kUsage
 // for a tool or an option that the daemon has not; the daemon checks the values.
 Result<std::vector<v1::ToolOption>> ReadToolWords(const v1::ListToolsResponse& tools, const std::string& tool,
                                                   const std::vector<std::string>& words) {
   const v1::Tool* found = FindTool(tools, tool);
-  if (found == nullptr) {
-    std::string names;
-    for (const v1::Tool& one : tools.tools()) names += (names.empty() ? "" : ", ") + one.name();
-    return Usage("kprofd has no tool '" + ReadableText(tool) + "'", "use one of: " + names);
-  }
+  if (found == nullptr) return NoSuchTool(tools, tool);
   std::vector<v1::ToolOption> options;
   for (size_t i = 0; i < words.size(); ++i) {
     const size_t equals = words[i].find('=');
     const std::string spelling = words[i].substr(0, equals);
     const v1::Tool::Option* known = spelling.starts_with("--") ? FindOption(*found, spelling.substr(2)) : nullptr;
     if (known == nullptr) {
-      return Usage("'" + ReadableText(spelling) + "' is no option of the tool " + tool,
-                   "see 'kprofctl capture --list'; the command follows after --");
+      std::vector<std::string> names;
+      for (const v1::Tool::Option& option : found->options()) names.push_back("--" + option.name());
+      return Usage(
+          "'" + ReadableText(spelling) + "' is no option of the tool " + tool,
+          WithSuggestion(spelling, names, "see 'kprofctl help capture " + tool + "'; the command follows after --"));
     }
     v1::ToolOption& option = options.emplace_back();
     option.set_name(known->name());
@@ -113,8 +123,7 @@ Status PrintTools(const VerbContext& context) {
     }));
     return OkStatus();
   }
-  Table table({{"TOOL"}, {"OPTION"}, {"TYPE"}, {"DEFAULT"}, {"MEANING"}}, context.output.ResultWidth(),
-              [&](std::string_view line) { context.output.Write(line); });
+  Table table({{"TOOL"}, {"OPTION"}, {"TYPE"}, {"DEFAULT"}, {"MEANING"}}, context.output);
   for (const v1::Tool& tool : tools.tools()) {
     table.AddRow({tool.name(), "", "", "", tool.summary()});
     for (const v1::Tool::Option& option : tool.options()) {
@@ -123,6 +132,18 @@ Status PrintTools(const VerbContext& context) {
   }
   table.Finish();
   return OkStatus();
+}
+
+void PrintToolHelp(const v1::Tool& tool, Output& output) {
+  output.Write("\nTool " + TerminalText(tool.name()) + ": " + TerminalText(tool.summary()) + "\n");
+  for (const v1::Tool::Option& option : tool.options()) {
+    const bool is_switch = option.type() == v1::Tool::Option::TYPE_SWITCH;
+    std::string line = "  --" + TerminalText(option.name()) + (is_switch ? "" : " VALUE");
+    line.resize(std::max<size_t>(line.size() + 1, 30), ' ');
+    line += TerminalText(option.meaning());
+    if (!option.default_value().empty()) line += " (default: " + TerminalText(option.default_value()) + ")";
+    output.Write(line + "\n");
+  }
 }
 
 constexpr int64_t kCommandTailBytes = 8192;
@@ -169,9 +190,9 @@ Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args, bool on_another_
   return request;
 }
 
-// Once more only when there is anything to be asked: by now threads are no matter.
+// Asks the daemon for its tools, unless it is the one that every daemon has. By now threads are no matter.
 Status AddToolOptions(const CaptureArgs& args, const VerbContext& context, v1::RunSpec& spec) {
-  if (args.tool_words.empty()) return OkStatus();
+  if (args.tool_words.empty() && args.tool == "command") return OkStatus();
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   ASSIGN_OR_RETURN(const v1::ListToolsResponse tools, client->ListTools());
   ASSIGN_OR_RETURN(const std::vector<v1::ToolOption> options, ReadToolWords(tools, args.tool, args.tool_words));
@@ -225,6 +246,8 @@ Result<v1::Run> CaptureInForeground(const CaptureArgs& args, const VerbContext& 
   RETURN_IF_ERROR(AddToolOptions(args, context, *request.mutable_spec()));
   ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, &interrupts));
   FollowOptions options = {.hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
+  options.prints_while_queued = !args.prepare.empty();
+  if (!args.quiet) options.pass_output = context.global.json ? PassOutput::kToNotes : PassOutput::kToItsPlace;
   if (!context.on_another_node) {
     options.launch = [&, digest = DigestOf(request.spec())] { return StartHere(submitted.id(), digest, context); };
   }
@@ -264,6 +287,20 @@ void NoteErrorOutput(const v1::Run& run, const VerbContext& context) {
 
 }  // namespace
 
+Status RunVerb(const HelpOfToolArgs& args, const VerbContext& context) {
+  Result<std::unique_ptr<KprofClient>> client = context.connect();
+  const v1::Tool* tool = nullptr;
+  v1::ListToolsResponse tools;
+  if (client.ok()) {
+    ASSIGN_OR_RETURN(tools, (*client)->ListTools());
+    tool = FindTool(tools, args.tool);
+    if (tool == nullptr) return NoSuchTool(tools, args.tool);
+  }
+  context.output.Write(args.text);
+  if (tool != nullptr) PrintToolHelp(*tool, context.output);
+  return OkStatus();
+}
+
 Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
   if (args.list) return PrintTools(context);
   if (args.detach) {
@@ -274,9 +311,17 @@ Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
     return OkStatus();
   }
   ASSIGN_OR_RETURN(v1::Run run, CaptureInForeground(args, context));
-  context.output.Write(context.global.json ? RunJsonLine(run) : ShortReport(run));
-  (void)context.output.Flush();
-  if (run.state() == v1::RUN_STATE_FAILED && !context.global.json) NoteErrorOutput(run, context);
+  Output& output = context.output;
+  if (context.global.json) {
+    output.Write(RunJsonLine(run));
+  } else if (args.quiet) {
+    output.Write(ShortReport(run, output.result_has_colours()));
+  } else {
+    // Standard output is the command's.
+    output.WriteToTerminal(ShortReport(run, output.note_has_colours()));
+  }
+  (void)output.Flush();
+  if (run.state() == v1::RUN_STATE_FAILED && args.quiet && !context.global.json) NoteErrorOutput(run, context);
   return OutcomeOf(run);
 }
 

@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <string>
+
 #include "client/cli/text/json_writer.h"
 #include "client/cli/text/terminal_text.h"
+#include "client/cli/text/text_style.h"
 #include "client/cli/verbs/verbs.h"
 
 namespace kprof::cli {
@@ -16,6 +20,13 @@ std::string LevelName(v1::Diagnosis::Level level) {
     default:
       return "unknown";
   }
+}
+
+constexpr size_t kLevelWidth = 9;
+
+TextStyle LevelStyle(v1::Diagnosis::Level level) {
+  if (level == v1::Diagnosis::LEVEL_PROBLEM) return TextStyle::kTrouble;
+  return level == v1::Diagnosis::LEVEL_WARNING ? TextStyle::kWarning : TextStyle::kPlain;
 }
 
 }  // namespace
@@ -36,8 +47,9 @@ Status RunVerb(const DoctorArgs&, const VerbContext& context) {
     return OkStatus();
   }
   for (const v1::Diagnosis& diagnosis : response.diagnoses()) {
-    std::string line = LevelName(diagnosis.level());
-    line.resize(9, ' ');
+    const std::string level = LevelName(diagnosis.level());
+    std::string line = Styled(level, LevelStyle(diagnosis.level()), output.result_has_colours());
+    line.append(std::max<size_t>(level.size() + 1, kLevelWidth) - level.size(), ' ');
     line += TerminalText(diagnosis.check() + ": " + diagnosis.message()) + "\n";
     if (!diagnosis.remedy().empty()) line += "         remedy: " + TerminalText(diagnosis.remedy()) + "\n";
     output.Write(line);

@@ -66,7 +66,7 @@ void AddRows(const v1::Device& device, Table& table) {
 
 void WritePeaksTable(const v1::ListDevicesResponse& devices, const PeaksArgs& args, Output& output) {
   Table table({{"DEVICE"}, {"QUANTITY"}, {"PEAK", Align::kRight}, {"REACHED"}, {"CONFIDENCE"}, {"ORIGIN"}, {"SOURCE"}},
-              output.ResultWidth(), [&output](std::string_view line) { output.Write(line); });
+              output);
   for (const v1::Device& device : devices.devices()) {
     if (IsAsked(args, device)) AddRows(device, table);
   }

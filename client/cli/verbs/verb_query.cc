@@ -28,7 +28,7 @@ Status RunVerb(const QueryArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   Output& output = context.output;
   RowFormat by_default = context.global.json ? RowFormat::kJson : RowFormat::kTable;
-  std::unique_ptr<RowWriter> writer = MakeRowWriter(args.format.value_or(by_default), output);
+  std::unique_ptr<RowWriter> writer = MakeRowWriter(args.format.value_or(by_default), output, args.wide);
   RowStream rows(*writer);
   Status status = client->Query(request, [&](const v1::QueryResponse& message) {
     RETURN_IF_ERROR(rows.Add(message));

@@ -20,7 +20,8 @@ Status RunVerb(const ShowArgs& args, const VerbContext& context) {
     ASSIGN_OR_RETURN(v1::ListArtifactsResponse all, client->ListArtifacts(run.id()));
     run.mutable_artifacts()->Swap(all.mutable_artifacts());
   }
-  context.output.Write(context.global.json ? RunJsonLine(run, &place) : FullReport(run, place, NowUnixNs()));
+  context.output.Write(context.global.json ? RunJsonLine(run, &place)
+                                           : FullReport(run, place, NowUnixNs(), context.output.result_has_colours()));
   return OkStatus();
 }
 
@@ -33,7 +34,9 @@ Status RunVerb(const WaitArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(v1::Run found, FindRun(*client, args.run, options.act));
   Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
   ASSIGN_OR_RETURN(v1::Run run, FollowRun(context.connect, found.id(), options, interrupts, context.output));
-  context.output.Write(context.global.json ? RunJsonLine(run) : OneLineReport(run, NowUnixNs()) + "\n");
+  context.output.Write(context.global.json
+                           ? RunJsonLine(run)
+                           : OneLineReport(run, NowUnixNs(), context.output.result_has_colours()) + "\n");
   return OutcomeOf(run);
 }
 
@@ -127,17 +130,23 @@ Status WriteTable(KprofClient& client, const RunsArgs& args, Output& output) {
   Table table({{"ID"},
                {"STATE"},
                {"TOOL"},
-               {"DEVICE"},
+               {"DEVICE", Align::kLeft, Cut::kAtEnd},
                {"AGE", Align::kRight},
                {"DURATION", Align::kRight},
                {"EXIT", Align::kRight},
                {"COMMAND"}},
-              output.ResultWidth(), [&output](std::string_view line) { output.Write(line); });
+              output);
   const int64_t now_ns = NowUnixNs();
   RETURN_IF_ERROR(ForEachRun(client, args, [&](const v1::Run& run) {
     std::string duration = run.has_started_unix_ns() ? FormatDuration(DurationNs(run, now_ns)) : "";
-    table.AddRow({run.id(), RunStateName(run.state()), run.tool(), DevicesOf(run),
-                  FormatAge(now_ns - run.queued_unix_ns()), duration, ExitCell(run), CommandOf(run)});
+    table.AddStyledRow({{run.id()},
+                        {RunStateName(run.state()), StyleOf(run.state())},
+                        {run.tool()},
+                        {DevicesOf(run)},
+                        {FormatAge(now_ns - run.queued_unix_ns())},
+                        {duration},
+                        {ExitCell(run)},
+                        {CommandOf(run)}});
     return !output.broken();
   }));
   table.Finish();

@@ -46,13 +46,24 @@ Status WriteSessionsJson(KprofClient& client, const ListSessionsArgs& args, Outp
 }
 
 Status WriteSessionsTable(KprofClient& client, const ListSessionsArgs& args, Output& output) {
-  Table table({{"ID"}, {"STATE"}, {"DEVICE"}, {"CLOCKS"}, {"AGE", Align::kRight}, {"ROUNDS", Align::kRight}, {"UID"}},
-              output.ResultWidth(), [&output](std::string_view line) { output.Write(line); });
+  Table table({{"ID"},
+               {"STATE"},
+               {"DEVICE", Align::kLeft, Cut::kAtEnd},
+               {"CLOCKS"},
+               {"AGE", Align::kRight},
+               {"ROUNDS", Align::kRight},
+               {"UID"}},
+              output);
   const int64_t now_ns = NowUnixNs();
   RETURN_IF_ERROR(ForEachSession(client, args, [&](const v1::Session& session) {
-    table.AddRow({session.id(), SessionStateName(session.state()), DevicesOf(session), session.clocks(),
-                  FormatAge(now_ns - session.opened_unix_ns()), std::to_string(session.rounds()),
-                  std::to_string(session.uid())});
+    const bool is_lost = session.state() == v1::SESSION_STATE_LOST;
+    table.AddStyledRow({{session.id()},
+                        {SessionStateName(session.state()), is_lost ? TextStyle::kTrouble : TextStyle::kPlain},
+                        {DevicesOf(session)},
+                        {session.clocks()},
+                        {FormatAge(now_ns - session.opened_unix_ns())},
+                        {std::to_string(session.rounds())},
+                        {std::to_string(session.uid())}});
     return !output.broken();
   }));
   table.Finish();

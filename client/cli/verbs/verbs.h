@@ -23,6 +23,8 @@ struct VerbContext {
 };
 
 Status RunVerb(const PrintText& args, const VerbContext& context);
+Status RunVerb(const HelpOfToolArgs& args, const VerbContext& context);
+Status RunVerb(const HelpOfAnalysisArgs& args, const VerbContext& context);
 Status RunVerb(const StatusArgs& args, const VerbContext& context);
 Status RunVerb(const DevicesArgs& args, const VerbContext& context);
 Status RunVerb(const CaptureArgs& args, const VerbContext& context);

@@ -101,6 +101,7 @@ using Columns = google::protobuf::RepeatedPtrField<v1::AnalysisColumn>;
 
 constexpr int64_t kAllRows = std::numeric_limits<int64_t>::max();
 constexpr size_t kLongestShownText = 60;
+constexpr size_t kLeastOfName = 24;
 
 bool IsAbsent(const Cell& cell) {
   return cell.kind == v1::ColumnData::KIND_UNSPECIFIED;
@@ -113,7 +114,7 @@ std::string TextOf(const Cell& cell, const v1::AnalysisColumn& column) {
   return CellText(cell);
 }
 
-// For people: two digits of a percentage are enough, one of another real with a unit, and the beginning of a long name.
+// For people: two digits of a percentage are enough, and one of another real with a unit.
 std::string ShownText(const Cell& cell, const v1::AnalysisColumn& column) {
   if (IsAbsent(cell)) return "-";
   if (cell.kind == v1::ColumnData::KIND_REAL && !column.unit().empty()) {
@@ -121,7 +122,7 @@ std::string ShownText(const Cell& cell, const v1::AnalysisColumn& column) {
     std::snprintf(text, sizeof(text), "%.*f", column.unit() == "percent" ? 2 : 1, cell.real);
     return text;
   }
-  return ClippedText(TextOf(cell, column), kLongestShownText);
+  return TextOf(cell, column);
 }
 
 void WriteAnalysisCell(JsonWriter& json, const Cell& cell, const v1::AnalysisColumn& column) {
@@ -150,8 +151,12 @@ Align AlignOf(const v1::AnalysisColumn& column) {
 void PrintTable(const ReceivedAnalysis& answer, size_t at, int64_t most, Output& output) {
   const Columns& columns = answer.header().tables(static_cast<int>(at)).columns();
   std::vector<TableColumn> titles;
-  for (const v1::AnalysisColumn& column : columns) titles.push_back({column.name(), AlignOf(column)});
-  Table table(std::move(titles), 0, [&output](std::string_view line) { output.Write(line); });
+  for (const v1::AnalysisColumn& column : columns) {
+    const bool is_number = AlignOf(column) == Align::kRight;
+    titles.push_back(
+        {column.name(), AlignOf(column), is_number ? Cut::kNever : Cut::kInMiddle, kLongestShownText, kLeastOfName});
+  }
+  Table table(std::move(titles), output);
   answer.ForEachRow(at, most, [&](const std::vector<Cell>& cells) {
     std::vector<std::string> texts;
     for (size_t i = 0; i < cells.size(); ++i) texts.push_back(ShownText(cells[i], columns[static_cast<int>(i)]));
@@ -196,7 +201,7 @@ void PrintKindWhole(const v1::AnalysisKind& kind, Output& output) {
   output.Write(TerminalText(kind.name()) + ": " + TerminalText(kind.question()) + "\n");
   const auto print = [&output](const std::string& title, const Columns& columns) {
     output.Write("\n" + TerminalText(title) + "\n");
-    Table table({{"  column"}, {"type"}, {"meaning"}}, 0, [&output](std::string_view line) { output.Write(line); });
+    Table table({{"  column"}, {"type"}, {"meaning"}}, {}, [&output](std::string_view line) { output.Write(line); });
     for (const v1::AnalysisColumn& column : columns) {
       table.AddRow({"  " + column.name(), std::string(TypeWord(column.type())), column.meaning()});
     }
@@ -204,7 +209,7 @@ void PrintKindWhole(const v1::AnalysisKind& kind, Output& output) {
   };
   if (kind.options_size() > 0) {
     output.Write("\noptions\n");
-    Table table({{"  option"}, {"default"}, {"meaning"}}, 0, [&output](std::string_view line) { output.Write(line); });
+    Table table({{"  option"}, {"default"}, {"meaning"}}, {}, [&output](std::string_view line) { output.Write(line); });
     for (const v1::AnalysisOption& option : kind.options()) {
       table.AddRow({"  " + UsageOf(option), option.default_value(), option.meaning()});
     }
@@ -281,9 +286,11 @@ void PrintAnalysisJson(const ReceivedAnalysis& answer, Output& output) {
 }
 
 void PrintAnalysisCsv(const ReceivedAnalysis& answer, size_t table, Output& output) {
+  // A terminal would obey what is in the text.
+  const auto shown = [&output](std::string text) { return output.result_is_terminal() ? TerminalText(text) : text; };
   const Columns& columns = answer.header().tables(static_cast<int>(table)).columns();
   std::string line;
-  for (int i = 0; i < columns.size(); ++i) AppendCsvField(line, columns[i].name(), i == 0);
+  for (int i = 0; i < columns.size(); ++i) AppendCsvField(line, shown(columns[i].name()), i == 0);
   AppendCsvEnd(line);
   output.Write(line);
   answer.ForEachRow(table, kAllRows, [&](const std::vector<Cell>& cells) {
@@ -292,7 +299,7 @@ void PrintAnalysisCsv(const ReceivedAnalysis& answer, size_t table, Output& outp
       if (IsAbsent(cells[i])) {
         AppendCsvAbsent(line, i == 0);
       } else {
-        AppendCsvField(line, ReadableText(TextOf(cells[i], columns[static_cast<int>(i)])), i == 0);
+        AppendCsvField(line, shown(ReadableText(TextOf(cells[i], columns[static_cast<int>(i)]))), i == 0);
       }
     }
     AppendCsvEnd(line);
@@ -305,7 +312,7 @@ void PrintAnalysisTables(const ReceivedAnalysis& answer, const ShownAnalysis& sh
   const v1::AnalyzeResponse::Header& header = answer.header();
   bool is_first = true;
   if (!shown.table && header.facts_size() > 0) {
-    Table facts({{"fact"}, {"value"}}, 0, [&output](std::string_view line) { output.Write(line); });
+    Table facts({{"fact"}, {"value", Align::kLeft, Cut::kInMiddle, kLongestShownText}}, output);
     for (int i = 0; i < header.facts_size(); ++i) {
       facts.AddRow({header.facts(i).name(), ShownText(answer.facts()[static_cast<size_t>(i)], header.facts(i))});
     }
@@ -330,7 +337,7 @@ void NoteAboutAnalysis(const ReceivedAnalysis& answer, Output& output) {
   if (answer.end().trust().empty() && answer.end().notes().empty()) return;
   (void)output.Flush();
   for (const v1::TrustReason& reason : answer.end().trust()) {
-    output.Note("do not trust it blindly: " + reason.code() + ": " + reason.message());
+    output.Note("do not trust it blindly: " + reason.code() + ": " + reason.message(), TextStyle::kWarning);
   }
   for (const std::string& note : answer.end().notes()) output.Note(note);
 }

@@ -1,7 +1,10 @@
 #include "client/cli/views/device_table.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "client/cli/text/amounts_and_times.h"
 #include "client/cli/text/json_writer.h"
@@ -82,10 +85,18 @@ void WriteDeviceFacts(JsonWriter& json, const v1::Device& device) {
   json.EndArray();
 }
 
+bool IsWell(const v1::Device& device) {
+  return device.health().empty() || device.health() == "ok";
+}
+
+TextStyle DeviceStyle(const v1::Device& device) {
+  return IsWell(device) ? TextStyle::kPlain : TextStyle::kTrouble;
+}
+
 // "1,500 MHz, 612 of 700 W, 61 C, 98 % busy", "4 cores (LNC 2), 1.2 GiB of 96.0 GiB, 3 % of power, 98 % busy", or why
 // it is not well; empty for one that tells nothing.
 std::string DeviceStateText(const v1::Device& device) {
-  if (!device.health().empty() && device.health() != "ok") {
+  if (!IsWell(device)) {
     return device.health() + (device.trouble().empty() ? "" : ": " + TerminalText(device.trouble()));
   }
   if (device.has_neuron()) return NeuronText(device.neuron());
@@ -149,8 +160,7 @@ std::string LockText(const v1::DeviceClocks& clocks) {
 }
 
 void WriteClocksTable(const v1::ListDevicesResponse& devices, Output& output) {
-  Table table({{"DEVICE"}, {"LOCKED"}, {"FOR"}, {"NOW"}, {"NAME"}}, output.ResultWidth(),
-              [&output](std::string_view line) { output.Write(line); });
+  Table table({{"DEVICE"}, {"LOCKED"}, {"FOR"}, {"NOW"}, {"NAME"}}, output);
   for (const v1::Device& device : devices.devices()) {
     if (!HasClocks(device)) continue;
     table.AddRow({device.id(), StateOf(device), device.clocks().locked() ? HolderOf(device) : "",
@@ -207,9 +217,15 @@ void WriteDevices(JsonWriter& json, const DeviceList& devices) {
   json.EndArray();
 }
 
-void WriteDeviceTable(const DeviceList& devices, Output& output) {
-  Table table({{"DEVICE"}, {"KIND"}, {"HELD BY"}, {"UID"}, {"QUEUED", Align::kRight}, {"NAME"}, {"STATE"}},
-              output.ResultWidth(), [&output](std::string_view line) { output.Write(line); });
+namespace {
+
+// One line for the titles and one for each device.
+std::vector<std::string> DeviceLines(const DeviceList& devices, TableFit fit, bool has_state) {
+  std::vector<std::string> lines;
+  std::vector<TableColumn> columns = {
+      {"DEVICE"}, {"KIND"}, {"HELD BY"}, {"UID"}, {"QUEUED", Align::kRight}, {"NAME", Align::kLeft, Cut::kInMiddle}};
+  if (has_state) columns.push_back({"STATE"});
+  Table table(std::move(columns), fit, [&lines](std::string_view line) { lines.emplace_back(line); });
   for (const v1::Device& device : devices) {
     const bool by_run = !device.run_id().empty();
     const bool by_session = !device.session_id().empty();
@@ -218,10 +234,37 @@ void WriteDeviceTable(const DeviceList& devices, Output& output) {
     if (by_session) holder = "session " + device.session_id();
     std::string uid;
     if (by_run || by_session) uid = std::to_string(by_session ? device.session_uid() : device.run_uid());
-    table.AddRow({device.id(), device.kind(), holder, uid, std::to_string(device.queued()), device.name(),
-                  DeviceStateText(device)});
+    std::vector<StyledText> cells = {
+        {device.id()}, {device.kind()}, {holder}, {uid}, {std::to_string(device.queued())}, {device.name()}};
+    if (has_state) cells.push_back({DeviceStateText(device), DeviceStyle(device)});
+    table.AddStyledRow(cells);
   }
   table.Finish();
+  return lines;
+}
+
+bool FitsIn(const std::vector<std::string>& lines, size_t width) {
+  return std::all_of(lines.begin(), lines.end(),
+                     [width](const std::string& line) { return WidthOf(line) - 1 <= width; });
+}
+
+}  // namespace
+
+void WriteDeviceTable(const DeviceList& devices, Output& output) {
+  const size_t width = output.ResultWidth();
+  const bool has_colours = output.result_has_colours();
+  if (width == 0 || FitsIn(DeviceLines(devices, {}, true), width)) {
+    for (const std::string& line : DeviceLines(devices, {.has_colours = has_colours}, true)) output.Write(line);
+    return;
+  }
+  // The state below each device: what is wrong with one is not to be cut off.
+  const std::vector<std::string> lines = DeviceLines(devices, {.width = width, .has_colours = has_colours}, false);
+  output.Write(lines.front());
+  for (int i = 0; i < devices.size(); ++i) {
+    output.Write(lines[static_cast<size_t>(i) + 1]);
+    const std::string state = DeviceStateText(devices[i]);
+    if (!state.empty()) output.Write("        " + Styled(state, DeviceStyle(devices[i]), has_colours) + "\n");
+  }
 }
 
 }  // namespace kprof::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,11 @@ std::optional<v1::RunState> RunStateByName(std::string_view name) {
     if (known == name) return value;
   }
   return std::nullopt;
+}
+
+TextStyle StyleOf(v1::RunState state) {
+  if (state == v1::RUN_STATE_FAILED) return TextStyle::kTrouble;
+  return state == v1::RUN_STATE_CANCELLED ? TextStyle::kWarning : TextStyle::kPlain;
 }
 
 std::string ErrorMessage(const v1::Run& run) {
@@ -195,15 +201,16 @@ std::string RunJsonLine(const v1::Run& run, const QueuePlace* place) {
 
 namespace {
 
-std::string StateText(const v1::Run& run) {
-  std::string text = RunStateName(run.state());
+std::string StateText(const v1::Run& run, bool has_colours) {
+  std::string text = Styled(RunStateName(run.state()), StyleOf(run.state()), has_colours);
   if (std::string exit = ExitText(run); !exit.empty()) text += ", " + exit;
   return text;
 }
 
-void AddError(Facts& facts, const v1::Run& run) {
+void AddError(Facts& facts, const v1::Run& run, bool has_colours) {
   if (!run.has_error()) return;
-  facts.Add("error", TerminalText(run.error().code() + ": " + ErrorMessage(run)));
+  facts.Add("error", Styled(TerminalText(run.error().code()), StyleOf(run.state()), has_colours) + ": " +
+                         TerminalText(ErrorMessage(run)));
   if (!run.error().remedy().empty()) facts.Add("remedy", TerminalText(run.error().remedy()));
 }
 
@@ -213,11 +220,28 @@ std::string OutputText(const char* name, int64_t printed_bytes, int64_t dropped_
   return text;
 }
 
-// "wall 1.2 s": the unit in the name goes where the amount says it.
-std::string MetricText(const v1::Metric& metric) {
+// "wall": the amount says the unit.
+std::string MetricName(const v1::Metric& metric) {
   std::string name = metric.name();
   if (name.ends_with("_" + metric.unit())) name.resize(name.size() - metric.unit().size() - 1);
-  return name + " " + FormatAmount(metric.value(), metric.unit());
+  return TerminalText(name);
+}
+
+// A row for each metric of the run as a whole, at most `most`.
+void AddMetrics(Facts& facts, const v1::Run& run, size_t most) {
+  std::vector<const v1::Metric*> whole;
+  size_t width = 0;
+  for (const v1::Metric& metric : run.metrics()) {
+    if (IsOfWholeRun(metric)) whole.push_back(&metric);
+  }
+  const size_t shown = whole.size() > most ? most - 1 : whole.size();
+  for (size_t i = 0; i < shown; ++i) width = std::max(width, WidthOf(MetricName(*whole[i])));
+  for (size_t i = 0; i < shown; ++i) {
+    std::string text = MetricName(*whole[i]);
+    text.append(width - WidthOf(text) + 2, ' ');
+    facts.Add("measured", text + TerminalText(FormatAmount(whole[i]->value(), whole[i]->unit())));
+  }
+  if (shown < whole.size()) facts.Add("measured", "and " + std::to_string(whole.size() - shown) + " more");
 }
 
 std::string PartText(const v1::TracePart& part) {
@@ -245,12 +269,11 @@ void AddTrace(Facts& facts, const v1::Run& run) {
   }
 }
 
-void AddResults(Facts& facts, const v1::Run& run) {
-  std::string whole;
-  for (const v1::Metric& metric : run.metrics()) {
-    if (IsOfWholeRun(metric)) whole += (whole.empty() ? "" : ", ") + MetricText(metric);
-  }
-  if (!whole.empty()) facts.Add("measured", TerminalText(whole));
+constexpr size_t kMetricsOfShortReport = 12;
+constexpr size_t kAllMetrics = SIZE_MAX;
+
+void AddResults(Facts& facts, const v1::Run& run, size_t most_metrics, bool has_colours) {
+  AddMetrics(facts, run, most_metrics);
   AddTrace(facts, run);
   // An import has none.
   if (run.tool() != "import")
@@ -261,7 +284,8 @@ void AddResults(Facts& facts, const v1::Run& run) {
   }
   if (run.trust().empty() && run.state() == v1::RUN_STATE_DONE) facts.Add("trust", "nothing speaks against it");
   for (const v1::TrustReason& reason : run.trust()) {
-    facts.Add("trust", TerminalText(reason.code() + ": " + reason.message()));
+    facts.Add("trust", Styled(TerminalText(reason.code()), TextStyle::kWarning, has_colours) + ": " +
+                           TerminalText(reason.message()));
   }
 }
 
@@ -277,29 +301,29 @@ std::string DevicesOf(const v1::Run& run) {
   return text.empty() ? "none" : TerminalText(text);
 }
 
-std::string ShortReport(const v1::Run& run) {
+std::string ShortReport(const v1::Run& run, bool has_colours) {
   Facts facts;
   facts.Add("run", TerminalText(run.id()));
-  facts.Add("state", StateText(run));
-  AddError(facts, run);
+  facts.Add("state", StateText(run, has_colours));
+  AddError(facts, run, has_colours);
   if (run.has_started_unix_ns()) {
     facts.Add("took", FormatDuration(DurationNs(run, run.ended_unix_ns())) + " on " + DevicesOf(run));
   } else {
     facts.Add("device", DevicesOf(run));
   }
-  AddResults(facts, run);
+  AddResults(facts, run, kMetricsOfShortReport, has_colours);
   facts.Add("next", "kprofctl show " + run.id());
   if (run.stdout_bytes() > 0) facts.Add("next", "kprofctl logs " + run.id());
   if (run.stderr_bytes() > 0) facts.Add("next", "kprofctl logs " + run.id() + " --stderr");
   return facts.Take();
 }
 
-std::string FullReport(const v1::Run& run, const QueuePlace& place, int64_t now_ns) {
+std::string FullReport(const v1::Run& run, const QueuePlace& place, int64_t now_ns, bool has_colours) {
   Facts facts;
   facts.Add("run", TerminalText(run.id()));
-  facts.Add("state", StateText(run));
+  facts.Add("state", StateText(run, has_colours));
   if (std::string where = QueuePlaceText(place); !where.empty()) facts.Add("queue", where);
-  AddError(facts, run);
+  AddError(facts, run, has_colours);
   facts.Add("tool", TerminalText(run.tool()));
   facts.Add("command", CommandOf(run));
   facts.Add("cwd", TerminalText(run.cwd()));
@@ -335,12 +359,13 @@ std::string FullReport(const v1::Run& run, const QueuePlace& place, int64_t now_
   for (const v1::EnvironmentVariable& variable : run.environment()) {
     facts.Add("env", TerminalText(variable.name() + "=" + variable.value()));
   }
-  AddResults(facts, run);
+  AddResults(facts, run, kAllMetrics, has_colours);
   return facts.Take();
 }
 
-std::string OneLineReport(const v1::Run& run, int64_t now_ns) {
-  std::string text = "run " + TerminalText(run.id()) + " " + RunStateName(run.state());
+std::string OneLineReport(const v1::Run& run, int64_t now_ns, bool has_colours) {
+  std::string text = "run " + TerminalText(run.id()) + " ";
+  text += Styled(RunStateName(run.state()), StyleOf(run.state()), has_colours);
   text += (IsEnded(run.state()) ? " after " : " for ") + FormatDuration(DurationNs(run, now_ns));
   if (std::string exit = ExitText(run); !exit.empty()) text += " (" + exit + ")";
   return text;

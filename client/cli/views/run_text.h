@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "client/cli/text/json_writer.h"
+#include "client/cli/text/text_style.h"
 #include "client/cli/waiting/queue_place.h"
 #include "kprof/v1/run.pb.h"
 #include "storage/base/status.h"
@@ -16,6 +17,9 @@ namespace kprof::cli {
 // "queued", ...; "state-9" for a state of a newer daemon.
 std::string RunStateName(v1::RunState state);
 std::optional<v1::RunState> RunStateByName(std::string_view name);
+
+// A failed run is trouble, a cancelled one a warning.
+TextStyle StyleOf(v1::RunState state);
 
 // OK for a run that is done or not over yet; else its error, with the code that gives kprofctl's exit code.
 Status OutcomeOf(const v1::Run& run);
@@ -37,13 +41,13 @@ void WriteRun(JsonWriter& json, const v1::Run& run, const QueuePlace* place = nu
 std::string RunJsonLine(const v1::Run& run, const QueuePlace* place = nullptr);
 
 // After a capture: the id, how it ended, what it cost, what to look at next.
-std::string ShortReport(const v1::Run& run);
+std::string ShortReport(const v1::Run& run, bool has_colours = false);
 
 // All facts of the run, for `show`.
-std::string FullReport(const v1::Run& run, const QueuePlace& place, int64_t now_ns);
+std::string FullReport(const v1::Run& run, const QueuePlace& place, int64_t now_ns, bool has_colours = false);
 
 // "run 01jd done after 1.234 s (exit 0)".
-std::string OneLineReport(const v1::Run& run, int64_t now_ns);
+std::string OneLineReport(const v1::Run& run, int64_t now_ns, bool has_colours = false);
 
 // The command as typed, safe to show.
 std::string CommandOf(const v1::Run& run);

@@ -15,6 +15,13 @@ namespace kprof::cli {
 // Fails as KprofClient::GetRun does, but in the verb's own words: `act` ("wait for run") begins the message.
 Result<v1::Run> FindRun(KprofClient& client, const std::string& name, const std::string& act);
 
+// Where what the command prints is passed on to, as it prints it.
+enum class PassOutput {
+  kNowhere,
+  kToItsPlace,  // its standard output to ours, its standard error to ours
+  kToNotes,     // both to our standard error
+};
+
 struct FollowOptions {
   std::string act = "follow run";  // begins the message of a failure, in the verb's own words
   bool hold = false;               // the run lives only while we follow
@@ -23,6 +30,8 @@ struct FollowOptions {
   // Starts a run that the daemon offers to this client to start. Called once, and once more for a restarted daemon that
   // offers the run anew. When it fails, the run is cancelled and the daemon is told why.
   std::function<Status()> launch;
+  PassOutput pass_output = PassOutput::kNowhere;
+  bool prints_while_queued = false;  // the run has a step of --prepare, which does
 };
 
 // Returns the run as it ended, however it ended. Fails when the end cannot be learnt: kLostDaemon, kNotFound,

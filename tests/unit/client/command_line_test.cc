@@ -164,8 +164,8 @@ TEST(CommandLine, ReadsAQuery) {
 }
 
 TEST(CommandLine, WordsOfAnalyzeThatAreNoOptionsOfOursAreTheDaemons) {
-  auto args = Parsed<AnalyzeArgs>({"--json", "analyze", "kind", "--rank", "3", "@last", "--format", "csv", "--from=-5",
-                                   "--table", "t", "--timeout=2s", "--socket", "s"});
+  auto args = Parsed<AnalyzeArgs>({"analyze", "kind", "--rank", "3", "@last", "--format", "csv", "--from=-5", "--table",
+                                   "t", "--timeout=2s", "--socket", "s"});
   EXPECT_THAT(args.words, ElementsAre("kind", "--rank", "3", "@last", "--from=-5"));
   EXPECT_EQ(args.format, RowFormat::kCsv);
   EXPECT_EQ(args.table, "t");
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, BadCommandLine,
     testing::Values(
         Refused{{}, "no verb; see 'kprofctl --help'"},
-        Refused{{"sesion", "open"}, "there is no verb 'sesion'; see 'kprofctl --help'"},
+        Refused{{"sesion", "open"}, "there is no verb 'sesion'; did you mean 'session'? see 'kprofctl --help'"},
         Refused{{"--json", "--socket", "s", "reprot"}, "there is no verb 'reprot'"},
         Refused{{""}, "there is no verb ''"}, Refused{{"status", "extra"}, "extra"},
         Refused{{"status", "--bogus"}, "--bogus"}, Refused{{"show"}, "RUN is required; see 'kprofctl show --help'"},
@@ -249,7 +249,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"--json", "capture", "--device", "0", "command", "./a b", "--steps", "3", "--cwd", "/"},
                 "write: kprofctl --json capture --device 0 command -- './a b' --steps 3 --cwd /"},
         Refused{{"capture", "command", "true", "--"}, "write: kprofctl capture command -- true"},
-        Refused{{"capture", "command", "--devcie", "0", "true"}, "--devcie; see 'kprofctl capture --help'"},
+        Refused{{"capture", "command", "--devcie", "0", "true"},
+                "--devcie; did you mean '--device'? see 'kprofctl capture --help'"},
         Refused{{"capture", "command", "true", "--", "x"}, "expected: true; see 'kprofctl capture --help'"},
         Refused{{"capture"}, "TOOL is required"}, Refused{{"capture", "command", "--clocks"}, "--clocks"},
         Refused{{"capture", "command", "--cool-down", "soon", "--", "a"}, "write it like 500ms, 10s, 5m or 2h"},
@@ -340,6 +341,37 @@ TEST(CommandLine, ReadsNumbersAsDecimal) {
 TEST(CommandLine, SeesJsonEvenWhereTheRestIsWrong) {
   EXPECT_TRUE(WantsJson({"nonsense", "--json"}));
   EXPECT_FALSE(WantsJson({"capture", "--", "--json"}));
+}
+
+TEST(CommandLine, HelpOfAVerbIsTheSameWhateverTheWords) {
+  const std::string query = Parsed<PrintText>({"query", "--help"}).text;
+  EXPECT_THAT(query, HasSubstr("--wide"));
+  EXPECT_EQ(Parsed<PrintText>({"help", "query"}).text, query);
+  EXPECT_EQ(Parsed<PrintText>({"--json", "help", "query"}).text, query);
+  EXPECT_EQ(Parsed<PrintText>({"help"}).text, Parsed<PrintText>({"--help"}).text);
+  EXPECT_EQ(Parsed<PrintText>({"help", "capture", "command"}).text, Parsed<PrintText>({"capture", "--help"}).text);
+  EXPECT_EQ(Parsed<HelpOfToolArgs>({"capture", "event", "--help"}).tool, "event");
+  EXPECT_EQ(Parsed<HelpOfAnalysisArgs>({"help", "analyze", "summary"}).kind, "summary");
+  EXPECT_EQ(ParseCommandLine({"help", "frobnicate"}).status().code(), ErrorCode::kUsage);
+  EXPECT_EQ(ParseCommandLine({"--help", "frobnicate"}).status().code(), ErrorCode::kUsage);
+}
+
+TEST(CommandLine, SuggestsWhatWasMeant) {
+  EXPECT_EQ(ParseCommandLine({"shwo", "@last"}).status().remedy(), "did you mean 'show'? see 'kprofctl --help'");
+  EXPECT_EQ(ParseCommandLine({"runs", "--lable", "a=b"}).status().remedy(),
+            "did you mean '--label'? see 'kprofctl runs --help'");
+}
+
+TEST(CommandLine, AResultHasOneForm) {
+  for (const Args& args :
+       {Args{"--json", "query", "SELECT 1", "--format", "csv"}, Args{"query", "SELECT 1", "--format=table", "--json"},
+        Args{"analyze", "summary", "r", "--format", "csv", "--json"}}) {
+    const Status status = ParseCommandLine(args).status();
+    EXPECT_EQ(status.code(), ErrorCode::kUsage);
+    EXPECT_THAT(status.why(), HasSubstr("ask for two forms"));
+  }
+  Parsed<QueryArgs>({"--json", "query", "SELECT 1", "--format", "ndjson"});
+  Parsed<AnalyzeArgs>({"--json", "analyze", "summary", "r", "--format", "json"});
 }
 
 }  // namespace

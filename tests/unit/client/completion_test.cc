@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -70,6 +71,37 @@ TEST(BashCompletion, OffersWhatFits) {
   EXPECT_EQ(BashOffers("kprofctl artifacts @last get n --o", 5), "--output\n");
   EXPECT_EQ(BashOffers("kprofctl capture command -- --que", 4), "\n");
   EXPECT_EQ(BashOffers("kprofctl --socket st", 2), "\n");
+}
+
+TEST(BashCompletion, OffersValuesThatItKnowsWithoutADaemon) {
+  if (std::system("command -v bash >/dev/null 2>&1") != 0) GTEST_SKIP() << "bash is not here";
+  EXPECT_EQ(BashOffers("kprofctl query --format nd", 3), "ndjson\n");
+  EXPECT_EQ(BashOffers("kprofctl show @l", 2), "@last\n");
+  EXPECT_EQ(BashOffers("kprofctl capture --device no", 3), "none\n");
+  EXPECT_EQ(BashOffers("kprofctl runs --state fa", 3), "failed\n");
+  EXPECT_EQ(BashOffers("kprofctl help sess", 2), "session\n");
+}
+
+TEST(CompletionScript, KnowsNoValuesOfWhatIsNotThere) {
+  const CommandDescription program = DescribeCommandLine();
+  for (const std::string& value : CompletedValues()) {
+    const std::string place = value.substr(0, value.find(" --"));
+    const std::string option = place.size() == value.size() ? "" : value.substr(place.size() + 1);
+    const CommandDescription* at = &program;
+    for (size_t begin = 0; begin < place.size();) {
+      const size_t end = std::min(place.find(' ', begin), place.size());
+      const auto below = std::find_if(at->commands.begin(), at->commands.end(), [&](const CommandDescription& one) {
+        return one.name == place.substr(begin, end - begin);
+      });
+      ASSERT_NE(below, at->commands.end()) << value;
+      at = &*below;
+      begin = end + 1;
+    }
+    const bool has_option = std::any_of(at->options.begin(), at->options.end(), [&](const OptionDescription& one) {
+      return one.takes_value && std::count(one.spellings.begin(), one.spellings.end(), option) == 1;
+    });
+    EXPECT_TRUE(option.empty() || has_option) << value;
+  }
 }
 
 TEST(CompletionScript, RefusesOtherShells) {

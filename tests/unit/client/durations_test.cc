@@ -40,5 +40,26 @@ TEST(Durations, AgesHaveOneUnit) {
   EXPECT_EQ(FormatAge(int64_t{12 * 86'400} * 1'000'000'000), "12d");
 }
 
+TEST(Durations, CanBeCompared) {
+  struct Case {
+    double ns;
+    const char* text;
+  };
+  for (const Case& c :
+       {Case{0, "0 ns"}, Case{17, "17 ns"}, Case{1.25, "1.25 ns"}, Case{999, "999 ns"}, Case{1000, "1.000 us"},
+        Case{-12'345'678, "-12.346 ms"}, Case{999'999, "999.999 us"}, Case{999'999.9, "1.000 ms"},
+        Case{1'234'567'890, "1.235 s"}, Case{12'345'678'000'000, "12,345.678 s"}}) {
+    EXPECT_EQ(FormatComparableNs(c.ns), c.text);
+  }
+}
+
+TEST(Numbers, AreGrouped) {
+  EXPECT_EQ(Grouped("1"), "1");
+  EXPECT_EQ(Grouped("123"), "123");
+  EXPECT_EQ(Grouped("-1234"), "-1,234");
+  EXPECT_EQ(Grouped("-123.4567"), "-123.4567");
+  EXPECT_EQ(Grouped("1234567.891"), "1,234,567.891");
+}
+
 }  // namespace
 }  // namespace kprof::cli

@@ -18,7 +18,9 @@ TEST_F(KprofctlTest, WithoutADaemonExitIsThreeAndTheRemedyIsNamed) {
 
 TEST_F(KprofctlTest, AMistakeOnTheCommandLineIsTwo) {
   EXPECT_EQ(Kprofctl({"sesion", "list"}), 2);
-  EXPECT_EQ(notes_, "kprofctl: read the command line: there is no verb 'sesion'; see 'kprofctl --help'\n");
+  EXPECT_EQ(
+      notes_,
+      "kprofctl: read the command line: there is no verb 'sesion'; did you mean 'session'? see 'kprofctl --help'\n");
 }
 
 TEST_F(KprofctlTest, CompletionAndVersionNeedNoDaemon) {

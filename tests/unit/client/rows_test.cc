@@ -137,5 +137,15 @@ TEST(Rows, MessagesThatMakeNoSenseAreRefused) {
   ExpectRefused({Header({"n"}), Totals(false), Totals(false)});
 }
 
+TEST(Rows, ColumnsTellTheirUnitByTheirName) {
+  for (const char* name : {"dur_ns", "slice.dur_ns", "sum(dur_ns)", "AVG(s.dur_ns)", "max(min(ts_ns))"}) {
+    EXPECT_TRUE(HasUnit(name, "_ns")) << name;
+  }
+  for (const char* name : {"count(dur_ns)", "dur_ns / 1000", "ns", "sum(dur_ns) / 2", "'dur_ns'", "dur_ns_note", ""}) {
+    EXPECT_FALSE(HasUnit(name, "_ns")) << name;
+  }
+  EXPECT_TRUE(HasUnit("size_bytes", "_bytes"));
+}
+
 }  // namespace
 }  // namespace kprof::cli

@@ -17,7 +17,8 @@ TEST(RunReport, ShortOneSaysHowItEndedAndWhatNext) {
             "state       failed, exit 3\n"
             "error       command_failed: the command exited with 3\n"
             "took        1.500 s on cpu\n"
-            "measured    wall 1.500 s, voluntary_switches 7\n"
+            "measured    wall                1.500 s\n"
+            "            voluntary_switches  7\n"
             "output      stdout 2.0 KiB (1.0 KiB in the middle not kept), stderr 10 B\n"
             "artifact    notes.txt (1.5 KiB)\n"
             "trust       processes_left: 2 processes outlived the command\n"
@@ -33,6 +34,27 @@ TEST(RunReport, FullOneHasEverything) {
                            "env         CUDA_VISIBLE_DEVICES=0", "took        1.500 s"}) {
     EXPECT_THAT(report, HasSubstr(part));
   }
+}
+
+TEST(RunReport, ColoursSayWhatTheWordsSay) {
+  v1::Run run = SampleRun();
+  const std::string report = ShortReport(run, true);
+  EXPECT_THAT(report, HasSubstr("state       \x1b[1;31mfailed\x1b[0m, exit 3\n"));
+  EXPECT_THAT(report, HasSubstr("error       \x1b[1;31mcommand_failed\x1b[0m: the command exited with 3\n"));
+  EXPECT_THAT(report, HasSubstr("trust       \x1b[33mprocesses_left\x1b[0m: 2 processes"));
+  run.set_state(v1::RUN_STATE_CANCELLED);
+  EXPECT_THAT(OneLineReport(run, 0, true), HasSubstr(" \x1b[33mcancelled\x1b[0m after"));
+  run.set_state(v1::RUN_STATE_DONE);
+  EXPECT_THAT(OneLineReport(run, 0, true), Not(HasSubstr("\x1b")));
+}
+
+TEST(RunReport, AShortOneHasAFewMetricsOfMany) {
+  v1::Run run = SampleRun();
+  for (int i = 0; i < 40; ++i) run.add_metrics()->set_name("device_0_" + std::to_string(i));
+  const std::string report = ShortReport(run);
+  EXPECT_THAT(report, HasSubstr("            and 31 more\n"));
+  EXPECT_THAT(report, Not(HasSubstr("device_0_39")));
+  EXPECT_THAT(FullReport(run, {}, 0), HasSubstr("device_0_39"));
 }
 
 TEST(RunReport, LetsNothingFromOutsideReachTheTerminal) {

@@ -13,6 +13,15 @@ TEST(TerminalText, ShortensByCharactersNotBytes) {
   EXPECT_EQ(Shortened("abcdefg", 0), "");
 }
 
+TEST(TerminalText, ShortensInTheMiddleByCharacters) {
+  EXPECT_EQ(ShortenedInMiddle("abcdef", 6), "abcdef");
+  EXPECT_EQ(ShortenedInMiddle("abcdefghij", 7), "ab...ij");
+  EXPECT_EQ(ShortenedInMiddle("abcdefghij", 8), "abc...ij");
+  EXPECT_EQ(ShortenedInMiddle("\u00fc\u00fc\u00fc\u00fc\u00fc\u00fc\u00fc", 5), "\u00fc...\u00fc");
+  EXPECT_EQ(ShortenedInMiddle("abcdefg", 2), "..");
+  EXPECT_EQ(ShortenedInMiddle("abcdefg", 0), "");
+}
+
 TEST(TerminalText, QuotesCommandsAsAShellWouldWantThem) {
   EXPECT_EQ(CommandText({"python", "a.py", "--n=3"}), "python a.py --n=3");
   EXPECT_EQ(CommandText({"sh", "-c", "echo 'hi' $X", ""}), "sh -c 'echo '\\''hi'\\'' $X' ''");

@@ -14,6 +14,7 @@
 namespace kprof::cli {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -93,8 +94,8 @@ TEST_F(VerbCaptureTest, CaptureSendsTheCallersWorld) {
   for (const v1::EnvironmentVariable& variable : spec.environment()) environment[variable.name()] = variable.value();
   EXPECT_EQ(environment["KPROF_TEST_SECRET"], "v\xff");
   EXPECT_EQ(environment["ADDED"], "1");
-  EXPECT_THAT(results_, StartsWith("run         01jd\nstate       done, exit 0\n"));
-  EXPECT_EQ(notes_, "");
+  EXPECT_EQ(results_, "");
+  EXPECT_THAT(notes_, StartsWith("run         01jd\nstate       done, exit 0\n"));
 }
 
 TEST_F(VerbCaptureTest, CaptureWithJsonPrintsExactlyOneObject) {
@@ -113,6 +114,80 @@ TEST_F(VerbCaptureTest, CaptureDetachedPrintsOnlyTheId) {
   EXPECT_EQ(Kprofctl({"capture", "command", "--detach", "--", "true"}), 0);
   EXPECT_EQ(results_, "01jd\n");
   EXPECT_FALSE(submitted_.at(0).spec().attached());
+}
+
+// The run has printed: "out" in two pieces, one of them behind a gap, and "err", without an end of line.
+class PassedOutputTest : public VerbCaptureTest {
+ protected:
+  void AnswerPrinting(v1::Run ended) {
+    ended.set_stdout_bytes(9);
+    AnswerCaptures(ended);
+    daemon_.calls.read_log = [](const v1::ReadLogRequest& request, FakeStream<v1::ReadLogResponse> stream) {
+      EXPECT_TRUE(request.follow());
+      v1::ReadLogResponse piece;
+      const bool is_stdout = request.stream() == v1::OUTPUT_STREAM_STDOUT;
+      piece.set_data(is_stdout ? "o\x1b" : "err");
+      stream.write(piece);
+      if (!is_stdout) return OkStatus();
+      piece.set_data("ut");
+      piece.set_dropped_bytes(5);
+      stream.write(piece);
+      return OkStatus();
+    };
+    daemon_.Start();
+  }
+};
+
+TEST_F(PassedOutputTest, EachStreamGoesToItsPlaceAndTheReportBehindIt) {
+  AnswerPrinting(Done());
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 0);
+  EXPECT_EQ(results_, "o\x1but");
+  EXPECT_THAT(notes_, StartsWith("err\nkprofctl: 5 B of what it printed were passed over"));
+  EXPECT_THAT(notes_, HasSubstr("\nrun         01jd\n"));
+}
+
+TEST_F(PassedOutputTest, JsonHasStandardOutputForItself) {
+  AnswerPrinting(Done());
+  EXPECT_EQ(Kprofctl({"--json", "capture", "command", "--", "true"}), 0);
+  EXPECT_THAT(results_, StartsWith(R"({"schema":"kprof.run.v1")"));
+  EXPECT_THAT(notes_, AllOf(HasSubstr("err"), HasSubstr("o\x1b"), Not(HasSubstr("state "))));
+}
+
+TEST_F(PassedOutputTest, QuietShowsTheReportAlone) {
+  AnswerPrinting(Done());
+  EXPECT_EQ(Kprofctl({"capture", "command", "--quiet", "--", "true"}), 0);
+  EXPECT_THAT(results_, StartsWith("run         01jd\n"));
+  EXPECT_EQ(notes_, "");
+}
+
+TEST_F(VerbCaptureTest, ALogThatCannotBeReadIsSaid) {
+  v1::Run run = Done();
+  run.set_stdout_bytes(1);
+  AnswerCaptures(run);
+  daemon_.calls.read_log = [](const v1::ReadLogRequest&, FakeStream<v1::ReadLogResponse>) {
+    return Fail(ErrorCode::kQueueFull, "read log", "too many read logs", "try again");
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 0);
+  EXPECT_THAT(notes_, HasSubstr("too many read logs; try again; kprofctl logs 01jd has what is kept\n"));
+}
+
+TEST_F(VerbCaptureTest, AToolThatIsNotThereIsToldBeforeAnythingIsSubmitted) {
+  AnswerCaptures(Done());
+  daemon_.calls.list_tools = [](const v1::ListToolsRequest&, v1::ListToolsResponse& response) {
+    response.add_tools()->set_name("event");
+    response.mutable_tools(0)->set_summary("times regions");
+    response.mutable_tools(0)->add_options()->set_name("samples");
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "evnt", "--", "true"}), 2);
+  EXPECT_THAT(notes_, HasSubstr("there is no tool 'evnt'; did you mean 'event'? use one of: event\n"));
+  EXPECT_EQ(Kprofctl({"capture", "evnt", "--help"}), 2);
+  EXPECT_TRUE(submitted_.empty());
+  EXPECT_EQ(results_, "");
+  EXPECT_EQ(Kprofctl({"help", "capture", "event"}), 0);
+  EXPECT_THAT(results_, HasSubstr("\nTool event: times regions\n  --samples VALUE"));
 }
 
 struct End {
@@ -145,7 +220,7 @@ TEST_F(VerbCaptureTest, CaptureShowsTheEndOfTheErrorOutputOfWhatFailed) {
     return OkStatus();
   };
   daemon_.Start();
-  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 7);
+  EXPECT_EQ(Kprofctl({"capture", "command", "--quiet", "--", "true"}), 7);
   EXPECT_THAT(notes_, HasSubstr("(all of it: kprofctl logs 01jd --stderr):\n  | line 3\\x1b[2J\n"));
   EXPECT_THAT(notes_, HasSubstr("  | line 12\\x1b[2J\nkprofctl: run 01jd failed: because\n"));
   EXPECT_THAT(notes_, Not(HasSubstr("line 2\\")));
@@ -161,7 +236,7 @@ TEST_F(VerbCaptureTest, CaptureSaysOnceThatItIsQueued) {
     return OkStatus();
   };
   daemon_.Start();
-  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 0);
+  EXPECT_EQ(Kprofctl({"capture", "command", "--quiet", "--", "true"}), 0);
   EXPECT_EQ(notes_, "kprofctl: run 01jd is queued, 2 before it\n");
 }
 
@@ -180,7 +255,7 @@ TEST_F(VerbCaptureTest, WhoIsNextIsToldForWhom) {
     return OkStatus();
   };
   daemon_.Start();
-  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 0);
+  EXPECT_EQ(Kprofctl({"capture", "command", "--quiet", "--", "true"}), 0);
   EXPECT_EQ(notes_, "kprofctl: run 01jd is queued, next; it waits for device cpu, which somebody else holds\n");
 }
 
@@ -189,14 +264,14 @@ TEST_F(VerbCaptureTest, WhatItCannotStartEndsAndSaysWhy) {
   daemon_.Start();
   EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 7);
   EXPECT_THAT(why_not_started_, HasSubstr("take the launch of run 01jd"));
-  EXPECT_THAT(results_, HasSubstr("state       failed"));
+  EXPECT_THAT(notes_, HasSubstr("state       failed"));
 }
 
 TEST_F(VerbCaptureTest, WhatIsCancelledJustAsItsTurnComesIsCancelled) {
   OfferInVain(Failed("cancelled"));
   daemon_.Start();
   EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 8);
-  EXPECT_THAT(results_, HasSubstr("state       cancelled"));
+  EXPECT_THAT(notes_, HasSubstr("state       cancelled"));
 }
 
 // A terminal that remembers what was written to it.
@@ -238,7 +313,7 @@ TEST_F(VerbCaptureTest, CaptureShowsProgressOnATerminalAndTakesItAway) {
   daemon_.Start();
   UniqueFd results(::memfd_create("results", MFD_CLOEXEC));
   Output output(results.get(), terminal.fd());
-  EXPECT_EQ(RunKprofctl({"--socket", daemon_.socket_path(), "capture", "command", "--", "true"}, output), 0);
+  EXPECT_EQ(RunKprofctl({"--socket", daemon_.socket_path(), "capture", "command", "--quiet", "--", "true"}, output), 0);
   daemon_.Stop();
   EXPECT_THAT(terminal.Shown(), StartsWith("\r01jd  queued 0s, 2 before it\x1b[K"));
   EXPECT_THAT(terminal.Shown(), EndsWith("\r\x1b[K"));
