@@ -250,7 +250,8 @@ Status Daemon::Rooms::Build(ServiceManager& manager) {
   runs = std::make_unique<Runs>(run_context, run_options, last_id, std::move(recovered));
   revoked_access = std::make_unique<RevokedAccess>(loop, workers, *catalog, *runs, *audit);
   const bool is_system = config.mode == Mode::kSystem;
-  NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
+  NodeInfo node{HostName(),         DaemonVersion(), is_system ? "system" : "user",
+                config.socket_path, clock.unix_ns(), config.devices.tool_path};
   rpc = std::make_unique<ServiceContext>(ServiceContext{loop,
                                                         clock,
                                                         workers,

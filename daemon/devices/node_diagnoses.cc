@@ -4,9 +4,14 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <sstream>
+#include <system_error>
+
+#include "storage/base/environment.h"
 
 namespace kprof {
 namespace {
@@ -31,7 +36,7 @@ Diagnosis CheckGovernor(const std::string& root) {
   if (!governor) return Ok(check, "the kernel offers no frequency governor here (usual in virtual machines)");
   if (*governor == "performance") return Ok(check, "the governor is performance");
   return Warning(check, "the governor is " + *governor + ": host times depend on the frequency of the moment",
-                 "cpupower frequency-set -g performance");
+                 "as root: cpupower frequency-set -g performance");
 }
 
 Diagnosis CheckTurbo(const std::string& root) {
@@ -41,9 +46,10 @@ Diagnosis CheckTurbo(const std::string& root) {
   if (!no_turbo && !boost) return Ok(check, "the kernel offers no turbo switch here");
   bool on = no_turbo ? *no_turbo == "0" : *boost == "1";
   if (!on) return Ok(check, "turbo is off");
-  return Warning(check, "turbo is on: host times depend on temperature and on the other cores",
-                 "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > "
-                 "/sys/devices/system/cpu/cpufreq/boost, while you measure");
+  return Warning(
+      check, "turbo is on: host times depend on temperature and on the other cores",
+      std::string("as root, while you measure: ") + (no_turbo ? "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo"
+                                                              : "echo 0 > /sys/devices/system/cpu/cpufreq/boost"));
 }
 
 Diagnosis CheckClockSource(const std::string& root) {
@@ -74,10 +80,13 @@ Diagnosis CheckLoad(const std::string& root) {
 Diagnosis CheckPerfEvents(const std::string& root) {
   const std::string check = "perf_events";
   std::optional<std::string> level = ReadLine(root + "/proc/sys/kernel/perf_event_paranoid");
-  if (!level) return Warning(check, "the kernel has no perf events", "tools that count events will not work");
+  if (!level) {
+    return Warning(check, "the kernel has no perf events: tools that count events will not work",
+                   "boot a kernel with CONFIG_PERF_EVENTS; in a container, measure on its host");
+  }
   if (std::atoi(level->c_str()) <= 2) return Ok(check, "perf_event_paranoid is " + *level);
   return Warning(check, "perf_event_paranoid is " + *level + ": profilers cannot count events without root",
-                 "sysctl kernel.perf_event_paranoid=2");
+                 "as root: sysctl kernel.perf_event_paranoid=2");
 }
 
 Diagnosis CheckOpenFiles() {
@@ -87,7 +96,8 @@ Diagnosis CheckOpenFiles() {
   getrlimit(RLIMIT_NOFILE, &limit);
   std::string figures = "up to " + std::to_string(limit.rlim_cur) + " open files";
   if (limit.rlim_cur >= kEnough) return Ok(check, figures);
-  return Warning(check, figures + ": many clients at once will be refused", "start kprofd with ulimit -n 65536");
+  return Warning(check, figures + ": many clients at once will be refused",
+                 "ulimit -n 65536 before kprofd --user; LimitNOFILE=65536 in the unit of the system's");
 }
 
 Diagnosis CheckSwap(const std::string& root) {
@@ -98,14 +108,94 @@ Diagnosis CheckSwap(const std::string& root) {
   while (std::getline(swaps, line)) ++lines;
   if (lines <= 1) return Ok(check, "no swap");
   return Warning(check, "the host swaps: a measurement that touches swapped memory is far off",
-                 "swapoff -a while you measure");
+                 "as root: swapoff -a while you measure");
+}
+
+// The first word of the line that is a version: "535.104.05".
+std::string VersionIn(const std::string& line) {
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    const bool is_version =
+        word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos;
+    if (is_version) return word;
+  }
+  return "";
+}
+
+// A row for each driver that is loaded.
+void AddDrivers(const std::string& root, std::vector<Diagnosis>& found) {
+  if (const std::optional<std::string> nvidia = ReadLine(root + "/proc/driver/nvidia/version")) {
+    const std::string version = VersionIn(*nvidia);
+    found.push_back(Ok("nvidia_driver", version.empty() ? "NVIDIA: " + *nvidia : "NVIDIA's driver is " + version));
+  }
+  if (const std::optional<std::string> neuron = ReadLine(root + "/sys/module/neuron/version")) {
+    found.push_back(Ok("neuron_driver", "the Neuron driver is " + *neuron));
+  }
+}
+
+// A user's profiler reads the counters of an NVIDIA device only where the driver lets it.
+void AddProfilerPermission(const std::string& root, std::vector<Diagnosis>& found) {
+  std::ifstream settings(root + "/proc/driver/nvidia/params");
+  for (std::string line; std::getline(settings, line);) {
+    if (!line.starts_with("RmProfilingAdminOnly:")) continue;
+    const std::string check = "profiler_permission";
+    if (line.ends_with(" 0")) {
+      found.push_back(Ok(check, "NVIDIA's driver lets every user read the devices' counters"));
+    } else if (::geteuid() == 0) {
+      found.push_back(Ok(check, "NVIDIA's driver lets root alone read the devices' counters, and this kprofd is root"));
+    } else {
+      found.push_back(Warning(
+          check,
+          "NVIDIA's driver lets root alone read the devices' counters: profilers of others fail with ERR_NVGPUCTRPERM",
+          "as root: write 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' into "
+          "/etc/modprobe.d/nvidia-profiling.conf, then reload the driver or reboot"));
+    }
+    return;
+  }
+}
+
+// "2024.1.1", where a folder of the path is called so, as those of NVIDIA's tools are; else empty.
+std::string VersionInPath(const std::filesystem::path& path) {
+  std::string version;
+  for (const std::filesystem::path& folder : path.parent_path()) {
+    const std::string name = folder.string();
+    const size_t begin = name.find_first_of("0123456789");
+    if (begin == std::string::npos) continue;
+    const std::string digits = name.substr(begin);
+    const bool is_version =
+        digits.find('.') != std::string::npos && digits.find_first_not_of("0123456789.") == std::string::npos;
+    if (is_version) version = digits;
+  }
+  return version;
+}
+
+Diagnosis CheckTools(const std::string& tool_path) {
+  const std::string check = "tools";
+  const char* path = std::getenv("PATH");
+  const std::string places = tool_path + (tool_path.empty() ? "" : ":") + (path == nullptr ? kStandardPath : path);
+  std::string found;
+  for (const char* name : {"ncu", "nsys", "dcgmi", "neuron-ls", "neuron-monitor", "neuron-profile"}) {
+    std::string program;
+    if (FindProgram(name, {"PATH=" + places}, program) != 0) continue;
+    std::error_code error;
+    const std::filesystem::path real = std::filesystem::canonical(program, error);
+    const std::string version = error ? "" : VersionInPath(real);
+    found +=
+        (found.empty() ? "" : ", ") + std::string(name) + (version.empty() ? "" : " " + version) + " (" + program + ")";
+  }
+  if (found.empty()) return Ok(check, "none of NVIDIA's and Neuron's is in kprofd's PATH or tool_path");
+  return Ok(check, found);
 }
 
 }  // namespace
 
-std::vector<Diagnosis> DiagnoseNode(const std::string& root) {
-  return {CheckGovernor(root), CheckTurbo(root),      CheckClockSource(root), CheckLoad(root),
-          CheckSwap(root),     CheckPerfEvents(root), CheckOpenFiles()};
+std::vector<Diagnosis> DiagnoseNode(const std::string& tool_path, const std::string& root) {
+  std::vector<Diagnosis> found = {CheckGovernor(root), CheckTurbo(root),      CheckClockSource(root), CheckLoad(root),
+                                  CheckSwap(root),     CheckPerfEvents(root), CheckOpenFiles()};
+  AddDrivers(root, found);
+  AddProfilerPermission(root, found);
+  found.push_back(CheckTools(tool_path));
+  return found;
 }
 
 }  // namespace kprof

@@ -1,5 +1,6 @@
-// The obstacles on this node that keep kprofd from measuring well, each with its remedy. Reads /proc and /sys (another
-// root for tests); changes nothing. Blocks for a few ms: call it from a worker.
+// The obstacles on this node that keep kprofd from measuring well, each with its remedy, and the drivers and vendors'
+// tools that it has. Reads /proc and /sys (another root for tests) and looks for programs; changes and starts nothing.
+// Blocks for a few ms: call it from a worker.
 #pragma once
 
 #include <string>
@@ -16,6 +17,7 @@ struct Diagnosis {
   std::string remedy;
 };
 
-std::vector<Diagnosis> DiagnoseNode(const std::string& root = "");
+// `tool_path`: folders, with a colon between them, where vendors' tools are looked for before PATH.
+std::vector<Diagnosis> DiagnoseNode(const std::string& tool_path = "", const std::string& root = "");
 
 }  // namespace kprof

@@ -37,6 +37,7 @@ struct NodeInfo {
   std::string mode;  // "user" or "system"
   std::string socket_path;
   int64_t started_unix_ns = 0;
+  std::string tool_path;  // folders where vendors' tools are looked for before PATH
 };
 
 // The state of the catalog: "ok", "checking", or what is wrong. Io loop only.

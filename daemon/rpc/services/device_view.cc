@@ -69,7 +69,9 @@ std::vector<Diagnosis> DiagnoseAccelerators(const std::vector<AcceleratorStandin
   if (accelerators.empty()) return found;
   size_t with_clocks = 0;
   size_t unanswered = 0;
+  bool clocks_in_trouble = false;
   for (const AcceleratorStanding& device : accelerators) {
+    clocks_in_trouble = clocks_in_trouble || !device.clocks_trouble.ok();
     if (device.facts.nvidia) ++with_clocks;
     if (IsStillToAnswer(device.facts)) ++unanswered;
     DiagnoseOne(device, found);
@@ -80,6 +82,8 @@ std::vector<Diagnosis> DiagnoseAccelerators(const std::vector<AcceleratorStandin
                      "clocks cannot be locked: that takes root, and this kprofd runs as uid " +
                          std::to_string(::geteuid()) + "; runs with --clocks lock go on unlocked",
                      "measure with the system's kprofd (docs/operations.md)"});
+  } else if (with_clocks > 0 && !clocks_in_trouble) {
+    found.push_back({kClocks, DiagnosisLevel::kOk, "kprofd may lock the clocks of " + CountOf(with_clocks), {}});
   }
   return found;
 }

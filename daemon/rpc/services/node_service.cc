@@ -378,7 +378,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext*
   if (call->refused()) return call;
   auto diagnose_the_rest = [this, call, response] {
     call->EndOnWorker(context_.workers, [this, response, health = context_.health.text] {
-      for (const Diagnosis& diagnosis : DiagnoseNode()) AddDiagnosis(diagnosis, *response);
+      for (const Diagnosis& diagnosis : DiagnoseNode(context_.node.tool_path)) AddDiagnosis(diagnosis, *response);
       return DiagnoseStorage(context_, health, caller().uid, *response);
     });
   };

@@ -30,14 +30,18 @@ TEST(DeviceDiagnoses, SaysNothingWhereThereAreNone) {
 }
 
 TEST(DeviceDiagnoses, CountsThoseThatAreWell) {
-  EXPECT_THAT(Texts(DiagnoseAccelerators({Gpu("0")}, true)), ElementsAre("devices ok 1 accelerator, which is well"));
+  EXPECT_THAT(
+      Texts(DiagnoseAccelerators({Gpu("0")}, true)),
+      ElementsAre("devices ok 1 accelerator, which is well", "clocks ok kprofd may lock the clocks of 1 accelerator"));
   EXPECT_THAT(Texts(DiagnoseAccelerators({Gpu("0"), Gpu("1")}, true)),
-              ElementsAre("devices ok 2 accelerators, all of them well"));
+              ElementsAre("devices ok 2 accelerators, all of them well",
+                          "clocks ok kprofd may lock the clocks of 2 accelerators"));
 }
 
 TEST(DeviceDiagnoses, CallsNobodyWellWhoHasNotAnswered) {
   EXPECT_THAT(Texts(DiagnoseAccelerators({Gpu("0"), Gpu("1", DeviceHealth::kStarting)}, true)),
-              ElementsAre("devices warning 2 accelerators, of which 1 does not answer yet"));
+              ElementsAre("devices warning 2 accelerators, of which 1 does not answer yet",
+                          "clocks ok kprofd may lock the clocks of 1 accelerator"));
 }
 
 TEST(DeviceDiagnoses, NamesEachThatIsNotWell) {
