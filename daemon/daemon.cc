@@ -40,6 +40,7 @@
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/retention/expiry_clock.h"
 #include "daemon/runs/retention/storage_limits.h"
+#include "daemon/runs/retention/storage_room.h"
 #include "daemon/runs/run_context.h"
 #include "daemon/runs/runs.h"
 #include "daemon/side_socket_handler.h"
@@ -136,6 +137,8 @@ struct Daemon::Rooms {
   ImportContext imports{ImportTrace, SetPartRank, ImportLimitsOf(config), sources, importing, hashing};
   std::unique_ptr<Runs> runs;
   std::unique_ptr<RevokedAccess> revoked_access;
+  std::unique_ptr<StorageRoom> storage_room;
+  std::string room_trouble;         // io loop; empty: none
   IoLoop::Timer enforce_again;      // io loop
   IoLoop::Timer close_parts_again;  // io loop
   std::unique_ptr<ServiceContext> rpc;
@@ -184,9 +187,14 @@ Status Daemon::Rooms::Build(ServiceManager& manager) {
   Catalog::Options catalog_options{.layout = Layout{config.state_folder}};
   catalog_options.writer.on_commit = [this](int64_t took_ns, size_t changes, const Status& status) {
     metrics.storage.OnCommit(took_ns, changes, status);
+    if (status.code() == ErrorCode::kStorageFull) loop.Post([this] { storage_room->LookSoon(); });
   };
   ASSIGN_OR_RETURN(catalog, Catalog::Open(catalog_options, *files));
   metrics.storage.LookAt(*catalog, *files);
+  storage_room = std::make_unique<StorageRoom>(loop, bulk, *catalog, *files, [this](const Status& room) {
+    room_trouble = room.ok() ? "" : room.ToString();
+    catalog->changes().Bump();
+  });
   metrics.all.BeforeText([this] { metrics.trace_cache_bytes.Set(static_cast<double>(trace_columns.size_bytes())); });
   audit = std::make_unique<AuditLog>(loop, clock, catalog->writer(), metrics.all);
   call_observer = std::make_unique<AuditedCalls>(*audit, metrics.rpcs);
@@ -407,7 +415,7 @@ void Daemon::Rooms::RecordOwn(const char* action, const std::string& detail, Err
 Status Daemon::Rooms::BeginWeb(const HttpAddress& address) {
   auto read_health = [this]() -> std::string {
     if (stop.stop_requested()) return "kprofd is stopping";
-    return health.text == "ok" || health.text == "checking" ? "" : health.text;
+    return health.text == "ok" || health.text == "checking" ? room_trouble : health.text;
   };
   ASSIGN_OR_RETURN(web, WebThread::Start(clock, address, metrics.http, [&](WorkerPool& worker) {
                      HttpRoutes routes;
@@ -418,9 +426,9 @@ Status Daemon::Rooms::BeginWeb(const HttpAddress& address) {
   return OkStatus();
 }
 
-// What need not be done before serving: the check that only a crash makes worth its time, the reserve of space, and
-// what belongs to no run.
+// What need not be done before serving: the check that only a crash makes worth its time, and what belongs to no run.
 void Daemon::Rooms::BeginBackgroundWork() {
+  loop.Post([this] { storage_room->Begin(); });
   const bool check = catalog->last_stop_was_unclean();
   if (check) {
     loop.Post([this] { SetHealth("checking"); });
@@ -432,8 +440,6 @@ void Daemon::Rooms::BeginBackgroundWork() {
       if (!checked.ok()) LogError("the catalog is damaged", {{"error", checked.ToString()}});
       loop.Post([this, checked] { SetHealth(checked.ok() ? "ok" : checked.ToString()); });
     }
-    Status reserved = catalog->reserve().Fill();
-    if (!reserved.ok()) LogWarning("no space is in reserve", {{"error", reserved.ToString()}});
     Status put_away = PutStraysAway(*catalog, *files, clock, before_id, token);
     if (!put_away.ok()) LogWarning("files of no run were not put away", {{"error", put_away.ToString()}});
   });

@@ -1,5 +1,6 @@
 #include "daemon/launch/output_log.h"
 
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::string_view kMagic = "kprofop1";
 constexpr uint64_t kMostMarkerBytes = 256;  // of the lines that count what is missing
+constexpr int64_t kSparedPart = 16;
 
 void PutU64(char* out, uint64_t value) {
   for (size_t i = 0; i < sizeof value; ++i) out[i] = static_cast<char>(value >> (8 * i) & 0xff);
@@ -128,8 +130,25 @@ void OutputLogWriter::Publish() {
   [[maybe_unused]] ssize_t written = ::pwrite(progress_fd_, bytes.data(), bytes.size(), OutputProgressOffset(stream_));
 }
 
+// Asks the file system again for every quarter of what is to stay free. One that does not tell is not spared.
+bool OutputLogWriter::LeavesRoom(int64_t size_bytes) {
+  if (size_bytes <= may_grow_to_bytes_) return true;
+  struct statvfs found = {};
+  if (::fstatvfs(log_fd_, &found) != 0) return true;
+  const auto block_bytes = static_cast<int64_t>(found.f_frsize);
+  const int64_t spared_bytes = std::min(kSparedBytes, static_cast<int64_t>(found.f_blocks) * block_bytes / kSparedPart);
+  const int64_t grows_by_bytes = size_bytes - may_grow_to_bytes_;
+  if (static_cast<int64_t>(found.f_bavail) * block_bytes < spared_bytes + grows_by_bytes) return false;
+  may_grow_to_bytes_ = size_bytes + spared_bytes / 4;
+  return true;
+}
+
 // Returns how many bytes it wrote; fewer than asked for only with first_error_ set.
 int64_t OutputLogWriter::WriteAt(int64_t offset_bytes, std::span<const char> bytes) {
+  if (!LeavesRoom(offset_bytes + static_cast<int64_t>(bytes.size()))) {
+    first_error_ = ENOSPC;
+    return 0;
+  }
   int64_t done = 0;
   while (done < static_cast<int64_t>(bytes.size())) {
     ssize_t count =
@@ -290,6 +309,47 @@ Result<std::string> WriteParts(Files& files, File& log, const std::string& parti
   return sum.Finish();
 }
 
+// Finishes the log as its first `end` bytes and a line for what came after them. The record tells of no more bytes
+// before the first of them goes, so a crash at any point leaves a log that can be finished.
+Status CutAt(File& log, File& progress_file, OutputStream stream, OutputProgress& progress, int64_t end,
+             FinishedOutput& finished) {
+  ASSIGN_OR_RETURN(const int64_t raw_size_bytes, log.ReadSize());
+  const auto printed = static_cast<int64_t>(progress.printed_bytes);
+  const auto size_with = [&] { return end + static_cast<int64_t>(MarkerLine(printed - end).size()); };
+  while (end > 0 && size_with() == raw_size_bytes) --end;  // see PartsOf
+  const std::string marker = MarkerLine(printed - end);
+  finished.dropped_bytes = printed - end;
+  finished.size_bytes = size_with();
+  progress.claimed_bytes = progress.written_bytes = static_cast<uint64_t>(end);
+  progress.finished_size_bytes = static_cast<uint64_t>(finished.size_bytes);
+  progress.finished_dropped_bytes = static_cast<uint64_t>(finished.dropped_bytes);
+  RETURN_IF_ERROR(progress_file.WriteAt(OutputProgressOffset(stream), EncodeOutputProgress(progress)));
+  RETURN_IF_ERROR(progress_file.Sync());
+  RETURN_IF_ERROR(log.Truncate(end));
+  RETURN_IF_ERROR(log.WriteAt(end, marker));
+  RETURN_IF_ERROR(log.Sync());
+  ASSIGN_OR_RETURN(finished.sha256, SumFile(log, finished.size_bytes));
+  return OkStatus();
+}
+
+// Where there is no room for a second copy.
+Result<FinishedOutput> FinishInPlace(File& log, File& progress_file, OutputStream stream, OutputProgress progress,
+                                     int64_t raw_size_bytes) {
+  const auto room = static_cast<uint64_t>(progress.limits.head_bytes + progress.limits.tail_bytes);
+  const int64_t in_order =
+      progress.claimed_bytes > room ? progress.limits.head_bytes : static_cast<int64_t>(progress.written_bytes);
+  const int64_t kept = std::min(in_order, raw_size_bytes);
+  FinishedOutput finished;
+  finished.printed_bytes = static_cast<int64_t>(progress.printed_bytes);
+  Status cut = CutAt(log, progress_file, stream, progress, kept, finished);
+  if (cut.code() == ErrorCode::kStorageFull) {
+    const int64_t less = kept - std::min(kGivenBytes, kept / 2);
+    cut = CutAt(log, progress_file, stream, progress, less, finished);
+  }
+  if (!cut.ok()) return cut;
+  return finished;
+}
+
 }  // namespace
 
 Result<OutputPiece> ReadLiveOutput(Files& files, const std::string& log_path, const std::string& progress_path,
@@ -393,7 +453,12 @@ Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, c
     RETURN_IF_ERROR(files.Remove(log_path));
     return finished;
   }
-  ASSIGN_OR_RETURN(finished.sha256, WriteParts(files, log, partial_path, parts, progress->limits));
+  Result<std::string> sum = WriteParts(files, log, partial_path, parts, progress->limits);
+  if (sum.status().code() == ErrorCode::kStorageFull) {
+    RETURN_IF_ERROR(files.Remove(partial_path));
+    return FinishInPlace(log, **progress_file, stream, *progress, raw_size_bytes);
+  }
+  ASSIGN_OR_RETURN(finished.sha256, std::move(sum));
   finished.size_bytes = parts.size();
   if (finished.size_bytes == raw_size_bytes) {
     // Nothing behind the head is kept, and a line happens to be as long: see PartsOf.

@@ -67,8 +67,15 @@ std::optional<OutputProgress> DecodeOutputProgress(std::span<const char, kOutput
 // Writes a command's output into its log as it comes; the supervisor's side. One thread. Plain descriptors, no
 // allocation per write. A failed write is remembered (first_error) and later output only counted, so a full disk never
 // stops the command.
+//
+// Logs give way to all else on a disk that gets full: beyond its first kAlwaysKeptBytes a log grows only where it
+// leaves kSparedBytes free, or a sixteenth of a small file system. Else that counts as a failed write (ENOSPC). The
+// catalog needs that room to store how the run ended.
 class OutputLogWriter {
  public:
+  static constexpr int64_t kAlwaysKeptBytes = 64 << 10;
+  static constexpr int64_t kSparedBytes = 16 << 20;
+
   // The descriptors are borrowed, opened for writing, not for appending. Notes the limits at once.
   OutputLogWriter(int log_fd, int progress_fd, OutputStream stream, OutputLimits limits);
   void Write(std::span<const char> bytes);
@@ -80,6 +87,7 @@ class OutputLogWriter {
  private:
   void Store(std::span<const char> bytes);
   void Publish();
+  bool LeavesRoom(int64_t size_bytes);
   int64_t WriteAt(int64_t offset_bytes, std::span<const char> bytes);
 
   const int log_fd_;
@@ -89,6 +97,7 @@ class OutputLogWriter {
   int64_t written_bytes_ = 0;  // as printed, kept or not
   int64_t claimed_bytes_ = 0;
   int64_t stored_bytes_ = 0;  // less than written_bytes_ after an error
+  int64_t may_grow_to_bytes_ = kAlwaysKeptBytes;
   int first_error_ = 0;
 };
 
@@ -105,6 +114,8 @@ struct OutputPiece {
 Result<OutputPiece> ReadLiveOutput(Files& files, const std::string& log_path, const std::string& progress_path,
                                    OutputStream stream, int64_t offset, int64_t limit_bytes);
 
+constexpr int64_t kGivenBytes = 1 << 20;
+
 struct FinishedOutput {
   int64_t size_bytes = 0;  // of the file now; 0: there is no file
   std::string sha256;      // of the file
@@ -115,9 +126,10 @@ struct FinishedOutput {
 // Puts head and tail in order (through a .partial and a rename), syncs the file (not its folder) and sums it. Removes a
 // log of no bytes. Also works after a crash, from the progress file alone, and again after a crash of its own. With a
 // missing or invalid progress file, the log counts as complete, up to the greatest size that a log can have. A file
-// that somebody made longer is kept and summed only as far as the limits allow. REQUIRES: the writer is gone. The
-// progress file stays. Once the caller removes it, only the returned value tells how much the log dropped. From a
-// worker.
+// that somebody made longer is kept and summed only as far as the limits allow. On a full disk the log gives way: it is
+// finished in place, without a tail that went round, and if need be without its last bytes, at most kGivenBytes of them
+// and half of it. REQUIRES: the writer is gone. The progress file stays. Once the caller removes it, only the returned
+// value tells how much the log dropped. From a worker.
 Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, const std::string& progress_path,
                                     OutputStream stream);
 

@@ -346,9 +346,10 @@ void Runs::Delete(const std::string& id, const Actor& by, std::function<void(Sta
   KPROF_ON_IO_LOOP(context_.loop);
   const std::string what = "delete run " + id;
   if (auto found = open_.find(id); found != open_.end()) {
-    const Status& end_refused = found->second.end_refused;
-    Status refused = end_refused.ok() ? Fail(ErrorCode::kUsage, what, "it has not ended", "cancel it first")
-                                      : end_refused.In(what + ", whose end is not yet stored");
+    if (!found->second.end_refused.ok() && !found->second.row.pinned) return DeleteUnstored(id, by, std::move(done));
+    const Status refused = found->second.row.pinned && found->second.end
+                               ? Fail(ErrorCode::kUsage, what, "it is pinned", "unpin it first")
+                               : Fail(ErrorCode::kUsage, what, "it has not ended", "cancel it first");
     return context_.loop.Post([done, refused] { done(refused); });
   }
   DeleteEndedRun(context_, id, by, std::move(done));

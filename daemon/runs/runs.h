@@ -82,7 +82,8 @@ class Runs {
   // begun. kUsage when the run has ended, or its command has.
   void Stop(const std::string& id, const Status& reason, int64_t grace_ms, std::function<void(Result<RunRow>)> done);
 
-  // Removes an ended run and its files, on a full disk too. kUsage when it is open or pinned.
+  // Removes an ended run and its files, on a full disk too. kUsage when it is open or pinned. If its end could not be
+  // stored yet, its files go first, to make room for that.
   void Delete(const std::string& id, const Actor& by, std::function<void(Status)> done);
 
   // A pinned run survives retention and Delete. Answers with the row as it is then.
@@ -194,6 +195,7 @@ class Runs {
   void CommitEnd(const std::string& id, int64_t retry_ms);
   void OnEndStored(const std::string& id);
   void OnEndRefused(const std::string& id, const Status& why, int64_t retry_ms);
+  void DeleteUnstored(const std::string& id, const Actor& by, std::function<void(Status)> done);
   void Forget(const std::string& id);
   void Notify(const std::string& id);
   void OnQueueChanged();

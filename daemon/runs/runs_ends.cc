@@ -116,6 +116,37 @@ void Runs::OnEndRefused(const std::string& id, const Status& why, int64_t retry_
       retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRunRetryLastMs)); });
 }
 
+// Its files are gone from here on, whatever becomes of its end: they were to be deleted. Meanwhile nobody else tries to
+// store it.
+void Runs::DeleteUnstored(const std::string& id, const Actor& by, std::function<void(Status)> done) {
+  OpenRun& open = open_.at(id);
+  if (!open.retry_timer.pending()) {  // it is being tried just now
+    open.end_known.push_back([this, id, by, done](const Result<RunRow>& /*stored*/) {
+      context_.loop.Post([this, id, by, done] { Delete(id, by, done); });
+    });
+    return;
+  }
+  open.retry_timer.Cancel();
+  const auto over = [this, id, done](const Status& status) {
+    status.ok() ? OnEndStored(id) : OnEndRefused(id, status, kRunRetryFirstMs);
+    done(status.ok() ? status : status.In("delete run " + id + ", whose end is not yet stored"));
+  };
+  auto store = [this, id, by, over](const Status& removed) {
+    if (!removed.ok()) return over(removed);
+    OpenRun& open = open_.at(id);
+    open.end->artifacts.clear();
+    open.end->trace.clear();
+    StoreRunEndAndDelete(
+        context_, {*open.end, open.end_entry, open.told, leftovers_.LeftBy(*open.end), open.kernel_metrics}, by, over);
+  };
+  const std::string folder = context_.catalog.layout().RunFolder(id);
+  const Status submitted = context_.files_work.Submit([this, folder, store] {
+    const Status removed = context_.files.RemoveTree(folder);
+    context_.loop.Post([store, removed] { store(removed); });
+  });
+  if (!submitted.ok()) context_.loop.Post([over, submitted] { over(submitted); });
+}
+
 // It is not known that it is done, so nobody will ever find what it made.
 void Runs::KeepNothing(RunRow& import) {
   import.trace.clear();

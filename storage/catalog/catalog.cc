@@ -45,12 +45,22 @@ Status SpaceReserve::Fill() {
   if (IsFilled(files_, path_)) return OkStatus();
   RETURN_IF_ERROR(files_.Remove(path_));  // of a try that a crash cut short
   Status filled = [&]() -> Status {
+    ASSIGN_OR_RETURN(const int64_t free_bytes, files_.ReadFreeBytes(FolderOf(path_)));
+    if (free_bytes < kBytes + kSpareBytes) {
+      return Fail(ErrorCode::kStorageFull, "take " + std::to_string(kBytes) + " bytes",
+                  std::to_string(free_bytes) + " are free", "free space on that file system");
+    }
     ASSIGN_OR_RETURN(std::unique_ptr<File> file, files_.Create(path_));
     RETURN_IF_ERROR(file->Append(Noise()));
     return file->Sync();  // some file systems choose the blocks only now
   }();
   if (!filled.ok()) (void)files_.Remove(path_);
   return filled.In("reserve space");
+}
+
+bool SpaceReserve::is_held() {
+  MutexLock lock(mu_);
+  return IsFilled(files_, path_);
 }
 
 namespace {
@@ -103,6 +113,7 @@ Result<std::unique_ptr<Catalog>> Catalog::Open(const Options& options, Files& fi
     if (status.code() == ErrorCode::kStorageFull && catalog->reserve_.Release()) status = catalog->TakeOver();
   }
   if (!status.ok()) return status.In("open catalog in state folder " + folder);
+  (void)catalog->reserve_.Fill();  // else whoever keeps it (storage_room.h) goes on trying, and says so
   return catalog;
 }
 

@@ -25,11 +25,11 @@
 
 namespace kprof {
 
-// A file that takes up a little of the disk for nothing. On a full disk it gives room to acts that make room: a start,
-// a delete. Blocking, any thread.
+// A file that takes up a little of the disk for nothing. On a full disk it gives room to acts that make room or must
+// not be lost: a start, a delete, the end of a run. Blocking, any thread.
 class SpaceReserve {
  public:
-  // Enough for the commits of a few deletes, and for the files that SQLite keeps beside an open database.
+  // Enough for the commits of a few deletes and ends, and for the files that SQLite keeps beside an open database.
   static constexpr int64_t kBytes = 1 << 20;
 
   SpaceReserve(Files& files, std::string path) : files_(files), path_(std::move(path)) {}
@@ -37,8 +37,14 @@ class SpaceReserve {
   // Gives the space free. False when there was nothing to give.
   bool Release();
 
-  // Takes the space again, or for the first time. Leaves nothing behind when it fails.
+  // The least that Fill leaves free: it must not take the room of what is being written.
+  static constexpr int64_t kSpareBytes = 128 << 10;
+
+  // Takes the space again, or for the first time. Leaves nothing behind when it fails; fails with kStorageFull, having
+  // written nothing, where less than kSpareBytes would be left.
   Status Fill();
+
+  bool is_held();
 
  private:
   Files& files_;
@@ -58,7 +64,8 @@ class Catalog {
   // catalog is in use. Fails, having touched nothing, with kStorageBroken when the database is not a kprof catalog or
   // is of another version. Fails as TakeStateLock does when another daemon lives there, and with kStorageBroken when
   // the database is gone while its runs' files are there.
-  // On a full disk an existing catalog opens, with the space of the reserve if need be.
+  // On a full disk an existing catalog opens, with the space of the reserve if need be. Else the reserve is taken
+  // before this returns: no run comes before it.
   static Result<std::unique_ptr<Catalog>> Open(const Options& options, Files& files);
 
   // Notes a clean stop as the last commit.
@@ -73,7 +80,7 @@ class Catalog {
   // The restore that this start has completed.
   const std::optional<RestoredCatalog>& restored() const { return restored_; }
 
-  // Space that a delete may use on a full disk.
+  // Space that a delete, or the end of a run, may use on a full disk.
   SpaceReserve& reserve() { return reserve_; }
 
   // True if the last daemon ended without a clean stop; then QuickCheck is worth its time.

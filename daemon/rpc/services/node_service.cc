@@ -23,6 +23,7 @@
 #include "daemon/runs/audit/audited_calls.h"
 #include "daemon/runs/ceiling_book.h"
 #include "daemon/runs/object_lookup.h"
+#include "daemon/runs/retention/storage_room.h"
 #include "kprof/v1/node.pb.h"
 #include "storage/base/readable_text.h"
 #include "storage/catalog/retention.h"
@@ -211,6 +212,13 @@ Status FillStorage(const ServiceContext& context, uint32_t caller_uid, v1::Stora
   return OkStatus();
 }
 
+// What is wrong with the catalog, else with the room on its disk.
+std::string StorageHealthNow(const ServiceContext& context, const std::string& catalog_health) {
+  if (catalog_health != "ok") return catalog_health;
+  const Status room = CheckRoom(context.catalog, context.files);
+  return room.ok() ? catalog_health : ReadableText(room.ToString());
+}
+
 constexpr uint32_t kManyGrants = 9000;  // of 10,000
 
 // `heard`: the helper's state, or what stood in the way.
@@ -260,7 +268,9 @@ Status DiagnoseStorage(const ServiceContext& context, const std::string& health,
   RETURN_IF_ERROR(FillStorage(context, caller_uid, storage));
   DiagnoseOwnStorage(storage.own(), out);
   std::string room = std::to_string(storage.free_bytes() >> 20) + " MiB free at " + storage.state_folder();
-  if (storage.free_bytes() < kFewFreeBytes) {
+  if (const Status left = CheckRoom(context.catalog, context.files); !left.ok()) {
+    AddDiagnosis({"free_space", DiagnosisLevel::kProblem, left.what() + ": " + left.why(), left.remedy()}, out);
+  } else if (storage.free_bytes() < kFewFreeBytes) {
     AddDiagnosis({"free_space", DiagnosisLevel::kProblem, room + ": captures will fail with storage_full",
                   "free some, delete runs, or move the state folder with --state-dir"},
                  out);
@@ -323,7 +333,8 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext
     FillStatus(*status);
     call->EndOnWorker(context_.workers, [this, response, status, stamp, key, health = context_.health.text] {
       Status filled = FillStorage(context_, caller().uid, *status->mutable_storage());
-      status->mutable_storage()->set_health(filled.ok() ? health : ReadableText(filled.ToString()));
+      status->mutable_storage()->set_health(filled.ok() ? StorageHealthNow(context_, health)
+                                                        : ReadableText(filled.ToString()));
       const grpc::ByteBuffer answer = BytesOf(*status);
       context_.answers.Put(key, stamp, answer);
       *response = WithTime(answer, context_.clock.unix_ns());

@@ -25,8 +25,17 @@ struct RunEndToStore {
   std::vector<MetricRow> kernel_metrics{};
 };
 
-// Stores all of it, or nothing. Trying again after a failure is runs.h. Io loop only; `done` is called from it.
+// Commits what must not be lost, or makes room: on a full disk once more, with the space of the catalog's reserve,
+// which storage_room.h takes back. Any thread; `done` is called on any thread.
+void SubmitWithReserve(const RunContext& context, Writer::Job job, Writer::Done done);
+
+// Stores all of it, or nothing; with the reserve on a full disk. Trying again after a failure is runs.h. Io loop only;
+// `done` is called from it.
 void StoreRunEnd(const RunContext& context, RunEndToStore end, std::function<void(const Status&)> done);
+
+// The same, and deletes the run in the same transaction, which takes less space than two. Its files are gone by then.
+void StoreRunEndAndDelete(const RunContext& context, RunEndToStore end, const Actor& by,
+                          std::function<void(const Status&)> done);
 
 // Pins a run, or unpins it: a pinned run survives retention and deletion. Io loop only; `done` is called from it, with
 // the row as it is then. Where it changed anything, the audit says who it was, in the same transaction. kNotFound when
@@ -36,10 +45,11 @@ void PinRun(const RunContext& context, const std::string& id, bool pinned, const
 
 // Deletes a run that has ended: its row, then its files; the row itself says whether it may go. Io loop only; `done` is
 // called from it. The audit says who it was, in the same transaction. On a full disk it uses the catalog's reserve, and
-// fills it again afterwards. Fails with kUsage when the run is open or pinned, kNotFound when there is none.
+// fills it again afterwards; where that is not enough, the files go first. Fails with kUsage when the run is open or
+// pinned, kNotFound when there is none.
 //
-// A crash between the two, a moment long, leaves a folder of no run. The next start cannot tell it from a folder that
-// an older catalog does not know, and keeps it in lost/ (recovery.h), where only a person removes it.
+// A crash between row and files, a moment long, leaves a folder of no run. The next start cannot tell it from a folder
+// that an older catalog does not know, and keeps it in lost/ (recovery.h), where only a person removes it.
 void DeleteEndedRun(const RunContext& context, const std::string& id, const Actor& by,
                     std::function<void(Status)> done);
 

@@ -13,6 +13,8 @@ namespace {
 constexpr int64_t kFairParts = 4;
 constexpr int64_t kKeptParts = 20;
 constexpr int64_t kMostKeptFreeBytes = int64_t{1} << 30;
+constexpr int64_t kLittleParts = 8;
+constexpr int64_t kMostLittleBytes = int64_t{64} << 20;
 
 Result<int64_t> ReadDiskBytes(const std::string& folder) {
   struct statvfs found = {};
@@ -76,6 +78,11 @@ Result<int64_t> FairBytesPerUid(const std::string& folder) {
 Result<int64_t> KeptFreeBytes(const std::string& folder) {
   ASSIGN_OR_RETURN(const int64_t disk_bytes, ReadDiskBytes(folder));
   return std::min(kMostKeptFreeBytes, disk_bytes / kKeptParts);
+}
+
+Result<int64_t> LittleFreeBytes(const std::string& folder) {
+  ASSIGN_OR_RETURN(const int64_t disk_bytes, ReadDiskBytes(folder));
+  return std::min(kMostLittleBytes, disk_bytes / kLittleParts);
 }
 
 namespace {

@@ -62,6 +62,10 @@ Result<int64_t> FairBytesPerUid(const std::string& folder);
 // as statvfs does.
 Result<int64_t> KeptFreeBytes(const std::string& folder);
 
+// Below that many free bytes a file system counts as nearly full: 64 MiB, or an eighth of a small one. Fails as statvfs
+// does.
+Result<int64_t> LittleFreeBytes(const std::string& folder);
+
 // Counts the bytes of unfinished uploads against the limits of what is stored. An upload is refused while it comes in
 // if it could not stay even if retention removed all that it may, and if its run's owner has no room for it.
 //

@@ -6,6 +6,7 @@
 #include "daemon/base/log.h"
 #include "daemon/runs/audit/audit_log.h"
 #include "daemon/runs/command/run_end.h"
+#include "daemon/runs/retention/ended_runs.h"
 #include "storage/base/files.h"
 #include "storage/catalog/session_table.h"
 
@@ -201,7 +202,7 @@ void Sessions::Commit(SessionRow row, const std::vector<std::optional<AuditEntry
     return OkStatus();
   };
   // The writer may answer when we are gone; what it posts then never runs.
-  context_.catalog.writer().Submit(std::move(job), [&loop = context_.loop, then = std::move(then)](Status status) {
+  SubmitWithReserve(context_, std::move(job), [&loop = context_.loop, then = std::move(then)](const Status& status) {
     loop.Post([then, status] { then(status); });
   });
 }

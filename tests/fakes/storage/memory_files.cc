@@ -20,6 +20,7 @@ class MemoryFile final : public File {
     KPROF_CHECK(offset_bytes >= 0);
     RETURN_IF_ERROR(files_.NoteChange("write"));
     const size_t begin = static_cast<size_t>(offset_bytes);
+    RETURN_IF_ERROR(files_.CheckRoom(*content_, begin + bytes.size()));
     if (content_->size() < begin + bytes.size()) content_->resize(begin + bytes.size());
     std::copy(bytes.begin(), bytes.end(), content_->begin() + offset_bytes);
     return OkStatus();
@@ -55,6 +56,13 @@ class MemoryFile final : public File {
 Status MemoryFiles::NoteChange(const std::string& what) {
   ++changes_;
   return cut_at_ != 0 && changes_ >= cut_at_ ? FailErrno(EIO, what) : OkStatus();
+}
+
+Status MemoryFiles::CheckRoom(const std::string& file, size_t size_bytes) const {
+  if (size_bytes <= file.size()) return OkStatus();
+  auto needed_bytes = static_cast<int64_t>(size_bytes - file.size());
+  for (const auto& [path, content] : files_) needed_bytes += static_cast<int64_t>(content->size());
+  return needed_bytes > room_bytes_ ? FailErrno(ENOSPC, "write") : OkStatus();
 }
 
 void MemoryFiles::NoteRead() {

@@ -3,6 +3,7 @@
 // a disk. fd() is -1. One thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,6 +36,8 @@ class MemoryFiles final : public Files {
 
   // The `at`-th change from now on (1 is the next) and all after it fail, and change nothing; 0: none does.
   void CutAt(int64_t at) { cut_at_ = at == 0 ? 0 : changes_ + at; }
+  // What all files together may hold: a write that would need more fails with kStorageFull, and changes nothing.
+  void SetRoom(int64_t bytes) { room_bytes_ = bytes; }
   // How many there were.
   int64_t changes() const { return changes_; }
 
@@ -48,6 +51,8 @@ class MemoryFiles final : public Files {
   void NoteRead();
 
   std::map<std::string, Content> files_;
+  Status CheckRoom(const std::string& file, size_t size_bytes) const;
+  int64_t room_bytes_ = INT64_MAX;
   int64_t changes_ = 0;
   int64_t cut_at_ = 0;
   int64_t reads_ = 0;

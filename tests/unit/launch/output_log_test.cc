@@ -346,6 +346,80 @@ TEST_F(OutputLogTest, FinishesAgainAfterACutALogThatHasTheFinishedSizeByChance) 
   }
 }
 
+class FullDiskLogTest : public testing::Test {
+ protected:
+  // A log of the first `raw` bytes, as its writer left it when the disk was full: the rest of what was printed is
+  // counted. The disk has no more room than these files and `room_bytes` take.
+  void Leave(const OutputProgress& progress, int64_t raw_bytes, int64_t room_bytes) {
+    files_ = MemoryFiles();
+    files_.Put("log", Pattern(0, raw_bytes));
+    const auto record = EncodeOutputProgress(progress);
+    files_.Put("progress", std::string(record.begin(), record.end()));
+    room_bytes_ = raw_bytes + static_cast<int64_t>(record.size()) + room_bytes;
+    files_.SetRoom(room_bytes_);
+  }
+
+  // Finishes it, after a cut at any point as well, always to the same.
+  FinishedOutput Finish() {
+    const MemoryFiles before = files_.Copy();
+    Result<FinishedOutput> finished = FinishOutput(files_, "log", "progress", OutputStream::kStdout);
+    if (!finished.ok()) {
+      ADD_FAILURE() << finished.status().ToString();
+      return {};
+    }
+    EXPECT_EQ(finished->sha256, Sha256Of(*files_.Find("log")));
+    EXPECT_EQ(finished->size_bytes, static_cast<int64_t>(files_.Find("log")->size()));
+    EXPECT_EQ(files_.Find("log.partial"), nullptr);
+    for (int64_t at = 1; at <= files_.changes(); ++at) {
+      MemoryFiles again = before.Copy();
+      again.SetRoom(room_bytes_);
+      again.CutAt(at);
+      EXPECT_FALSE(FinishOutput(again, "log", "progress", OutputStream::kStdout).ok());
+      again.CutAt(0);
+      const Result<FinishedOutput> second = FinishOutput(again, "log", "progress", OutputStream::kStdout);
+      EXPECT_TRUE(second.ok()) << second.status().ToString();
+      EXPECT_EQ(*again.Find("log"), *files_.Find("log")) << "cut at change " << at;
+    }
+    return *finished;
+  }
+
+  static std::string Marker(int64_t dropped) {
+    return "\n[kprof: " + std::to_string(dropped) + " bytes dropped here]\n";
+  }
+
+  MemoryFiles files_;
+  int64_t room_bytes_ = 0;
+};
+
+TEST_F(FullDiskLogTest, FinishesInPlaceWhereThereIsNoRoomForASecondCopy) {
+  Leave({.limits = {400, 400}, .claimed_bytes = 500, .written_bytes = 500, .printed_bytes = 900}, 500, 100);
+  const FinishedOutput finished = Finish();
+  EXPECT_EQ(*files_.Find("log"), Pattern(0, 500) + Marker(400));
+  EXPECT_EQ(finished.dropped_bytes, 400);
+  EXPECT_EQ(finished.printed_bytes, 900);
+}
+
+TEST_F(FullDiskLogTest, GivesUpItsLastBytesWhereThereIsNoRoomAtAll) {
+  Leave({.limits = {400, 400}, .claimed_bytes = 500, .written_bytes = 500, .printed_bytes = 900}, 500, 0);
+  EXPECT_EQ(Finish().dropped_bytes, 650);
+  EXPECT_EQ(*files_.Find("log"), Pattern(0, 250) + Marker(650));
+}
+
+TEST_F(FullDiskLogTest, GivesUpATailThatWentRound) {
+  Leave({.limits = {400, 400}, .claimed_bytes = 2000, .written_bytes = 2000, .printed_bytes = 2000}, 800, 0);
+  EXPECT_EQ(Finish().dropped_bytes, 1600);
+  EXPECT_EQ(*files_.Find("log"), Pattern(0, 400) + Marker(1600));
+}
+
+TEST_F(FullDiskLogTest, IsNeverAsLongAsTheRawOneWas) {
+  for (int64_t tail = 1; tail < 100; ++tail) {
+    const auto printed = static_cast<uint64_t>(400 + 10 * tail);
+    Leave({.limits = {400, tail}, .claimed_bytes = printed, .written_bytes = printed, .printed_bytes = printed},
+          400 + tail, 0);
+    EXPECT_GT(Finish().dropped_bytes, 0);
+  }
+}
+
 TEST_F(OutputLogTest, RemovesALogOfWhichNothingCanBeTold) {
   // Killed within the first write, longer than the ring, of a log that has no head.
   ASSERT_EQ(::pwrite(log_.get(), Pattern(0, 7).data(), 7, 0), 7);

@@ -26,9 +26,9 @@ class FaultyLife : public RunsFixture {
     life.first = first->id;
     Result<RunRow> second = Submit(Command());
     if (second.ok()) life.second = second->id;
-    runs_->Watch(life.first, [&](const Runs::View& view) { Seen(view); });
-    std::optional<Runs::View> now = runs_->FindOpen(life.first);
-    if (now) Seen(*now);
+    const std::optional<Runs::View> now = runs_->FindOpen(life.first);
+    Seen(now ? *now : Runs::View{Stored(life.first), {}});
+    if (now) runs_->Watch(life.first, [&](const Runs::View& view) { Seen(view); });
     bool played = Until([&] { return seen_end_ || launcher_->count() > 0; });
     EXPECT_TRUE(played);
     if (!seen_end_ && launcher_->count() > 0) {
@@ -172,6 +172,41 @@ TEST(RunsFaults, ADeleteOnAFullDiskUsesTheReserve) {
   EXPECT_TRUE(remove().ok());
   EXPECT_TRUE(run.disk_.plan.has_failed());
   EXPECT_TRUE(run.catalog_->reserve().Release());  // it is there again
+}
+
+// One write that is refused: the reserve is given, and the end stored at once.
+TEST(RunsFaults, AnEndOnAFullDiskUsesTheReserve) {
+  const int64_t ops = OpsOfALife();
+  int given = 0;
+  for (int64_t at = 1; at <= ops; ++at) {
+    FaultyLife run;
+    ASSERT_TRUE(run.Open().ok());
+    ASSERT_TRUE(run.catalog_->reserve().is_held());
+    run.disk_.plan.FailAt(at, Fault::kNoSpace);
+    const Lived life = run.Live();
+    if (life.first.empty()) continue;
+    EXPECT_TRUE(run.Until([&] { return !run.runs_->FindOpen(life.first); })) << "at " << at;
+    EXPECT_TRUE(IsTerminal(run.Stored(life.first).state)) << "at " << at;
+    given += run.catalog_->reserve().is_held() ? 0 : 1;
+  }
+  EXPECT_GT(given, 0);
+}
+
+TEST(RunsFaults, ARunWhoseEndCouldNotBeStoredIsDeletedAsSoonAsThereIsSpace) {
+  FaultyLife run;
+  ASSERT_TRUE(run.Open().ok());
+  const std::string id = run.SubmitOk();
+  ASSERT_TRUE(run.GoesOn(0));
+  run.disk_.plan.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
+  run.launcher_->at(0).Ended(RunsFixture::ExitCode(0));
+  ASSERT_TRUE(run.Until([&] { return IsTerminal(run.runs_->FindOpen(id)->row.state); }));
+  run.disk_.plan.Heal();
+  std::optional<Status> deleted;
+  run.runs_->Delete(id, {1000}, [&](Status status) { deleted = status; });
+  ASSERT_TRUE(run.Until([&] { return deleted.has_value(); }));
+  EXPECT_TRUE(deleted->ok()) << deleted->ToString();
+  EXPECT_FALSE(run.runs_->FindOpen(id));
+  EXPECT_FALSE(std::filesystem::exists(run.layout().RunFolder(id)));
 }
 
 TEST(RunsFaults, APowerCutLosesNothingThatWasAnswered) {

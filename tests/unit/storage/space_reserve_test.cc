@@ -44,6 +44,15 @@ TEST_F(SpaceReserveTest, LeavesNothingOnADiskWithTooLittleSpace) {
   }
 }
 
+TEST_F(SpaceReserveTest, TakesNothingWhereTooLittleWouldBeLeft) {
+  files_.SayFree(SpaceReserve::kBytes + SpaceReserve::kSpareBytes - 1);
+  EXPECT_EQ(reserve_.Fill().code(), ErrorCode::kStorageFull);
+  EXPECT_FALSE(reserve_.is_held());
+  files_.SayFree(SpaceReserve::kBytes + SpaceReserve::kSpareBytes);
+  EXPECT_TRUE(reserve_.Fill().ok());
+  EXPECT_TRUE(reserve_.is_held());
+}
+
 TEST_F(SpaceReserveTest, AHalfWrittenOneIsNone) {
   plan_.FailAt(3, Fault::kPowerCut);
   EXPECT_FALSE(reserve_.Fill().ok());
