@@ -1,6 +1,7 @@
 #include "daemon/clocks/conditions.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <utility>
 
@@ -15,6 +16,11 @@ constexpr size_t kMostNamed = 3;
 constexpr uint32_t kStepMhz = 15;
 // What is seen for less than this share is how a sampler sees a beginning and an end.
 constexpr double kWorthSaying = 0.01;
+
+// In the order of their bits.
+constexpr std::array kThrottlingBits = {clock_reasons::kPowerCap, clock_reasons::kHardwareSlowdown,
+                                        clock_reasons::kThermal, clock_reasons::kHardwareThermal,
+                                        clock_reasons::kPowerBrake};
 
 // "1,500"
 std::string Grouped(uint64_t number) {
@@ -68,8 +74,7 @@ void Conditions::Close(const NvidiaSample& before, int64_t until_mono_ns) {
   const int64_t stood_ns = std::clamp<int64_t>(until_mono_ns - before.mono_ns, 0, longest_stand_ns_);
   watched_ns_ += stood_ns;
   const uint64_t reasons = before.reasons.value_or(0);
-  for (const uint64_t bit : {clock_reasons::kPowerCap, clock_reasons::kHardwareSlowdown, clock_reasons::kThermal,
-                             clock_reasons::kHardwareThermal, clock_reasons::kPowerBrake}) {
+  for (const uint64_t bit : kThrottlingBits) {
     if ((reasons & bit) != 0) reasons_ns_[bit] += stood_ns;
   }
   if (!IsAtWork(before)) return;
@@ -135,19 +140,25 @@ void Conditions::AddClockReasons(std::vector<Condition>& reasons) const {
   }
 }
 
+bool Conditions::WasThrottled(uint64_t bit) const {
+  const auto found = reasons_ns_.find(bit);
+  return found != reasons_ns_.end() &&
+         static_cast<double>(found->second) >= kWorthSaying * static_cast<double>(watched_ns_);
+}
+
 void Conditions::AddThrottling(std::vector<Condition>& reasons) const {
-  const std::string device = "device " + device_id_;
-  for (const auto& [bit, time_ns] : reasons_ns_) {
-    if (static_cast<double>(time_ns) < kWorthSaying * static_cast<double>(watched_ns_)) continue;
+  for (const uint64_t bit : kThrottlingBits) {
+    const bool is_after = !WasThrottled(bit);
+    if (is_after && (!after_ || (after_->reasons.value_or(0) & bit) == 0)) continue;
     const bool by_power = bit == clock_reasons::kPowerCap || bit == clock_reasons::kPowerBrake;
-    std::string message = device + ": " + std::string(ClockReasonText(bit)) + " for " + Share(time_ns) + " of the run";
-    if (by_power && most_power_mw_) message += ", up to " + Grouped(*most_power_mw_ / 1000) + " W";
-    if (!by_power && hottest_c_) message += ", up to " + std::to_string(*hottest_c_) + " C";
-    if (bit == clock_reasons::kPowerCap) {
-      reasons.push_back({"power_capped", std::move(message)});
-    } else {
-      reasons.push_back({"throttled", std::move(message)});
-    }
+    const std::optional<uint32_t> power_mw = is_after ? after_->power_mw : most_power_mw_;
+    const std::optional<uint32_t> temperature_c = is_after ? after_->temperature_c : hottest_c_;
+    std::string message = "device " + device_id_ + ": " + std::string(ClockReasonText(bit));
+    message += is_after ? " just after the run" : " for " + Share(reasons_ns_.at(bit)) + " of the run";
+    const char* reached = is_after ? ", at " : ", up to ";
+    if (by_power && power_mw) message += reached + Grouped(*power_mw / 1000) + " W";
+    if (!by_power && temperature_c) message += reached + std::to_string(*temperature_c) + " C";
+    reasons.push_back({bit == clock_reasons::kPowerCap ? "power_capped" : "throttled", std::move(message)});
   }
 }
 

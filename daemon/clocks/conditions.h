@@ -35,6 +35,8 @@ class Conditions {
   void Add(const NvidiaSample& sample);
   // No more samples come: the last one stands until then.
   void End(int64_t mono_ns);
+  // How the device was just after a run that was too short to tell by its own samples.
+  void AddAfter(const NvidiaSample& sample) { after_ = sample; }
 
   // A process on the device that is not of the run: `known_as` is "pid 4711 (python3, user eve)". The last call for a
   // pid counts.
@@ -75,12 +77,14 @@ class Conditions {
   void Close(const NvidiaSample& before, int64_t until_mono_ns);
   void AddClockReasons(std::vector<Condition>& reasons) const;
   void AddThrottling(std::vector<Condition>& reasons) const;
+  bool WasThrottled(uint64_t bit) const;
   std::string Share(int64_t part_ns) const;
 
   const std::string device_id_;
   const std::optional<uint32_t> locked_mhz_;
   const int64_t longest_stand_ns_;
   std::optional<NvidiaSample> last_;
+  std::optional<NvidiaSample> after_;
   int64_t samples_ = 0;
   int64_t watched_ns_ = 0;
   int64_t busy_ns_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "daemon/base/log.h"
 #include "daemon/devices/neuron/neuron_devices.h"
@@ -316,6 +317,20 @@ void NodeDevices::TellNow(const std::string& id, std::function<void()> told) {
   if (neuron_indexes_.contains(id)) return neuron_.TellNow(std::move(told));
   const std::optional<uint32_t> number = NumberOf(id);
   number ? nvidia_.link(*number).TellNow(std::move(told)) : loop_.Post(std::move(told));
+}
+
+void NodeDevices::SampleNow(const std::string& id, std::function<void(Result<NvidiaSample>)> answered) {
+  const std::string what = "look at device '" + id + "'";
+  const std::optional<uint32_t> number = NumberOf(id);
+  if (!number) {
+    const Status none = Fail(ErrorCode::kNotFound, what, "no NVIDIA driver tells of it", "see kprofctl devices");
+    return loop_.Post([answered = std::move(answered), none] { answered(none); });
+  }
+  nvidia_.link(*number).Ask(NvidiaReadSample(), [answered = std::move(answered), what](Result<NvidiaMessage> answer) {
+    if (!answer.ok()) return answered(answer.status());
+    const auto* sample = std::get_if<NvidiaSample>(&*answer);
+    sample != nullptr ? answered(*sample) : answered(Fail(ErrorCode::kInternal, what, "it says something else"));
+  });
 }
 
 // A device that nobody watches is left in peace.

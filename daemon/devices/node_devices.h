@@ -76,6 +76,10 @@ class NodeDevices {
     std::function<void(const NeuronDevice&)> neuron;
   };
   std::shared_ptr<void> Watch(const std::string& id, Telemetry telemetry);
+  // Asks an NVIDIA device how it is now. `answered` is called once, from the loop, never from inside; a driver that
+  // hangs keeps it waiting until that is known. Fails with why the device is not well, kNotFound when it is none of
+  // NVIDIA's.
+  void SampleNow(const std::string& id, std::function<void(Result<NvidiaSample>)> answered);
   // Tells the watchers the news so far; then, or when it is clear that nothing comes, calls `told`, from the loop.
   void TellNow(const std::string& id, std::function<void()> told);
 

@@ -226,6 +226,63 @@ class WatchedRunTest(ConditionsTest):
         self.assertFalse(any("samples" in name for name in run["metrics"]))
 
 
+class ShortRunsTest(ConditionsTest):
+    """Of a run that is over before its devices were sampled, too, it is told how they were."""
+
+    def durations(self):
+        """In seconds; with --long a hundred of them."""
+        some = (0, 0.05, 0.2, 0.7, 1.9)
+        count = kprof_testing.of_all(len(some), 100, "short runs")
+        return some if count == len(some) else [0.05 + 1.95 * i / (count - 1) for i in range(count)]
+
+    def captured(self, seconds):
+        return self.ctl.capture("sleep", str(seconds), options=("--device", "1"))
+
+    def test_a_healthy_device_is_no_reason(self):
+        for seconds in self.durations():
+            with self.subTest(seconds=seconds):
+                self.assertEqual(distrust(self.captured(seconds)), [])
+
+    def test_a_lost_device_is_a_reason(self):
+        self.model.set(1, "lost", 1)
+        for seconds in self.durations():
+            with self.subTest(seconds=seconds):
+                run = self.captured(seconds)
+                self.assertEqual((run["state"], self.codes(run)), ("done", ["device_unwatched"]))
+                self.assertRegex(self.sentence(run, "device_unwatched"), r"^device 1: nobody knows how it was .*: .*lost")
+
+    def test_a_device_that_hangs_is_a_reason(self):
+        self.model.set(1, "hang", "all", 600000)
+        for seconds in self.durations():
+            with self.subTest(seconds=seconds):
+                run = self.captured(seconds)
+                self.assertEqual((run["state"], self.codes(run)), ("done", ["device_unwatched"]))
+                self.assertRegex(self.sentence(run, "device_unwatched"), "^device 1: nobody knows how it was")
+        self.model.set("all", "faults_clear")
+
+    def test_a_device_that_was_lost_before_kprofd_came_is_a_reason(self):
+        self.daemon.stop()
+        self.model.set(1, "lost", 1)
+        self.daemon.start()
+        self.assertEqual(self.codes(self.captured(0)), ["device_unwatched"])
+
+    def test_a_throttled_device_is_a_reason(self):
+        self.model.set(1, "load", 100)
+        self.model.set(1, "slowdown", "sw_thermal", "on")
+        for seconds in self.durations():
+            with self.subTest(seconds=seconds):
+                run = self.captured(seconds)
+                self.assertEqual((run["state"], self.codes(run)), ("done", ["throttled"]))
+                self.assertIn("device 1: SW thermal slowdown", self.sentence(run, "throttled"))
+
+    def test_a_device_that_answers_again_is_no_reason(self):
+        self.model.set(1, "lost", 1)
+        self.assertEqual(self.codes(self.captured(0)), ["device_unwatched"])
+        self.model.set(1, "lost", 0)
+        wait_until(lambda: self.devices()["1"]["health"] == "ok", "the device to be there again")
+        self.assertEqual(distrust(self.captured(0)), [])
+
+
 class OthersTest(ConditionsTest):
     def setUp(self):
         DevicesTest.setUp(self)

@@ -183,8 +183,13 @@ constexpr char kUnwatched[] = "device_unwatched";
 constexpr char kSamplesNotKept[] = "samples_not_kept";
 // Of a shorter run a few samples that are missing say nothing.
 constexpr int64_t kLongEnoughNs = 2 * kNanosPerSecond;
-// What is told later, by a driver that hangs or tools that take their time, is not waited for.
+// What is told later, by a driver that hangs or tools that take their time, is not waited for. An NVIDIA driver answers
+// within milliseconds, and that it does not is a reason: on a busy node that takes longer to be sure of.
 constexpr int64_t kTellLimitNs = kNanosPerSecond;
+constexpr int64_t kAnswerAfterLimitNs = 2 * kNanosPerSecond;
+constexpr char kAtBegin[] = "when the run began";
+constexpr char kMeanwhile[] = "while it ran";
+constexpr char kJustAfter[] = "just after the run";
 constexpr double kWatchedEnough = 0.5;
 // neuron-monitor tells every 5 s, of which one report may be missing.
 constexpr int64_t kLongEnoughForToolsNs = 25 * kNanosPerSecond;
@@ -214,21 +219,29 @@ DeviceWatch::DeviceWatch(const RunContext& context, const RunRow& run)
   std::vector<KeptSamples::WatchedDevice> watched;
   for (const std::string& id : run.devices) {
     const Result<DeviceFacts> facts = context_.node_devices->FactsOf(id);
-    if (!facts.ok() || (!facts->nvidia && !facts->neuron)) continue;
-    const int64_t stands_ns = facts->neuron ? kReportStandsNs : Conditions::kLongestStandNs;
+    if (!facts.ok() || facts->kind == DeviceKind::kCpu) continue;
+    const bool is_known = facts->nvidia || facts->neuron;
+    if (!is_known && facts->health == DeviceHealth::kOk) continue;  // nothing here tells of its kind
+    const bool is_neuron = facts->kind == DeviceKind::kNeuron;
+    const int64_t stands_ns = is_neuron ? kReportStandsNs : Conditions::kLongestStandNs;
     OneDevice one{.id = id,
                   .conditions = Conditions(id, LockedOn(context_, id), stands_ns),
-                  .is_neuron = facts->neuron.has_value(),
+                  .is_neuron = is_neuron,
                   .reported_mono_ns = begun_mono_ns_,
                   .whose = std::nullopt,
                   .watching = nullptr};
-    if (facts->nvidia) {
-      watched.push_back({id, facts->nvidia->name, {kSampleCounters.begin(), kSampleCounters.end()}});
-    } else {
+    if (facts->neuron) {
       one.cores = facts->neuron->cores.size();
       AddErrors(*facts->neuron, one.conditions);
       watched.push_back({id, facts->neuron->chip, NeuronCounters(*facts->neuron)});
+    } else if (!is_neuron) {
+      watched.push_back(
+          {id, facts->nvidia ? facts->nvidia->name : "", {kSampleCounters.begin(), kSampleCounters.end()}});
+    } else {
+      watched.push_back({id, "", {}});
     }
+    one.counters = watched.back().counters.size();
+    LookWhetherWell(one, kAtBegin);
     devices_.push_back(std::move(one));
   }
   if (devices_.empty()) return;
@@ -271,6 +284,7 @@ void DeviceWatch::TakeNeuron(size_t device, const NeuronDevice& told) {
   if (at_ns <= one.reported_mono_ns || (ended_ && at_ns > ended_mono_ns_)) return;
   one.reported_mono_ns = at_ns;
   one.conditions.Add(NvidiaSample{.mono_ns = at_ns});
+  if (one.counters == 0) return;  // it was not there when the run began
   ForEachCounter(told, one.cores, [&](size_t counter, double value) { part_->Add(device, counter, at_ns, value); });
 }
 
@@ -290,10 +304,31 @@ void DeviceWatch::LookForOthers(OneDevice& device) {
 }
 
 void DeviceWatch::TakeEvent(const DeviceEvent& event) {
-  if (event.kind != DeviceEvent::Kind::kXid) return;
   for (OneDevice& device : devices_) {
-    if (device.id == event.device_id) device.conditions.AddXid(event.value);
+    if (device.id != event.device_id) continue;
+    if (event.kind == DeviceEvent::Kind::kXid) device.conditions.AddXid(event.value);
+    if (event.kind == DeviceEvent::Kind::kHealth) LookWhetherWell(device, ended_ ? kJustAfter : kMeanwhile);
   }
+}
+
+void DeviceWatch::NoteTrouble(OneDevice& device, const char* when, const Status& why) {
+  if (device.trouble.empty()) device.trouble = std::string(when) + ": " + why.why();
+}
+
+// One that is only being asked who it is may answer in time.
+void DeviceWatch::LookWhetherWell(OneDevice& device, const char* when) {
+  const Result<DeviceFacts> facts = context_.node_devices->FactsOf(device.id);
+  if (!facts.ok()) return NoteTrouble(device, when, facts.status());
+  if (facts->health != DeviceHealth::kOk && facts->health != DeviceHealth::kStarting) {
+    NoteTrouble(device, when, facts->trouble);
+  }
+}
+
+void DeviceWatch::TakeAfter(OneDevice& device, const Result<NvidiaSample>& sample) {
+  if (owed_ == 0) return;  // too late
+  device.has_answered = true;
+  if (!sample.ok()) return NoteTrouble(device, kJustAfter, sample.status());
+  if (lasted_ns() < kLongEnoughNs) device.conditions.AddAfter(*sample);
 }
 
 void DeviceWatch::End(std::function<void(WatchedDevices)> ended) {
@@ -304,11 +339,22 @@ void DeviceWatch::End(std::function<void(WatchedDevices)> ended) {
   const auto told = [this, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired() && owed_ > 0 && --owed_ == 0) OnTold();
   };
-  told_limit_ = context_.loop.After(kTellLimitNs, [this] {
+  const bool has_nvidia =
+      std::any_of(devices_.begin(), devices_.end(), [](const OneDevice& device) { return !device.is_neuron; });
+  told_limit_ = context_.loop.After(has_nvidia ? kAnswerAfterLimitNs : kTellLimitNs, [this] {
     owed_ = 0;
     OnTold();
   });
-  for (const OneDevice& device : devices_) {
+  for (OneDevice& device : devices_) {
+    if (!device.is_neuron) {
+      ++owed_;
+      context_.node_devices->SampleNow(
+          device.id, [this, &device, told, alive = std::weak_ptr<bool>(alive_)](const Result<NvidiaSample>& sample) {
+            if (alive.expired()) return;
+            TakeAfter(device, sample);
+            told();
+          });
+    }
     ++owed_;
     context_.node_devices->TellNow(device.id, told);
   }
@@ -318,6 +364,12 @@ void DeviceWatch::End(std::function<void(WatchedDevices)> ended) {
 void DeviceWatch::OnTold() {
   told_limit_.Cancel();
   for (OneDevice& device : devices_) {
+    LookWhetherWell(device, kJustAfter);
+    if (!device.is_neuron && !device.has_answered) {
+      NoteTrouble(device, kJustAfter,
+                  Fail(ErrorCode::kTimedOut, "look at device " + device.id,
+                       "it did not answer within " + std::to_string(kAnswerAfterLimitNs / kNanosPerSecond) + " s"));
+    }
     LookForOthers(device);  // their users' names are known by now
     device.conditions.End(ended_mono_ns_);
     device.watching.reset();
@@ -348,15 +400,15 @@ bool DeviceWatch::IsUnwatched(const OneDevice& device, int64_t lasted_ns, double
 
 void DeviceWatch::Report(const OneDevice& device, WatchedDevices& report) const {
   const Conditions& seen = device.conditions;
-  const int64_t lasted_ns = ended_mono_ns_ - begun_mono_ns_;
-  const double share = lasted_ns <= 0 ? 1 : static_cast<double>(seen.watched_ns()) / static_cast<double>(lasted_ns);
-  if (IsUnwatched(device, lasted_ns, share)) {
-    const Result<DeviceFacts> facts = context_.node_devices->FactsOf(device.id);
-    char percent[16];
-    std::snprintf(percent, sizeof percent, "%.0f %%", 100 * (1 - share));
-    std::string why = facts.ok() ? facts->trouble.why() : facts.status().why();
-    report.trust.push_back({kUnwatched, "device " + device.id + ": for " + percent +
-                                            " of the run nobody knows how it was" + (why.empty() ? "" : ": " + why)});
+  const double share = lasted_ns() <= 0 ? 1 : static_cast<double>(seen.watched_ns()) / static_cast<double>(lasted_ns());
+  const std::string unknown = "device " + device.id + ": nobody knows how it was ";
+  if (IsUnwatched(device, lasted_ns(), share)) {
+    char percent[32];
+    std::snprintf(percent, sizeof percent, "for %.0f %% of the run", 100 * (1 - share));
+    report.trust.push_back(
+        {kUnwatched, unknown + percent + (device.trouble.empty() ? "" : ", first " + device.trouble)});
+  } else if (!device.trouble.empty()) {
+    report.trust.push_back({kUnwatched, unknown + device.trouble});
   }
   for (Condition& reason : seen.Reasons()) report.trust.push_back({std::move(reason.code), std::move(reason.message)});
   const auto add = [&](const char* name, const auto& value, const char* unit, double per = 1) {

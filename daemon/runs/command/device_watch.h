@@ -1,5 +1,6 @@
 // Watches a run's devices while its command runs: keeps what they tell as a part of its trace, and says at the end
-// under which conditions it measured, and who else was there.
+// under which conditions it measured, and who else was there. A device that was not well when the run began, while it
+// ran or just after it is told of, however short the run.
 //
 // Io loop only. Nothing blocks.
 #pragma once
@@ -97,8 +98,9 @@ class DeviceWatch {
   // else's.
   void NoteCommand(pid_t command);
 
-  // `ended` is called once, from the loop: when the devices have told all that they saw by now, within a second, and
-  // that is on the disk.
+  // `ended` is called once, from the loop: when the devices have told all that they saw by now and how they are now,
+  // and that is on the disk. One that takes longer than a second, or an NVIDIA device longer than two, is not waited
+  // for.
   void End(std::function<void(WatchedDevices)> ended);
 
  private:
@@ -107,7 +109,10 @@ class DeviceWatch {
     Conditions conditions;
     bool is_neuron = false;
     size_t cores = 0;                  // of a Neuron device, when the run began
+    size_t counters = 0;               // that the part has of it
     int64_t reported_mono_ns = 0;      // its last report; earlier ones are not the run's
+    std::string trouble = {};          // when it was first not seen well, and why; empty: it always was
+    bool has_answered = false;         // how it is now that the run is over
     std::optional<DeviceFacts> whose;  // the last that it told of the processes on it
     std::shared_ptr<void> watching;
   };
@@ -117,6 +122,10 @@ class DeviceWatch {
   void TakeNeuron(size_t device, const NeuronDevice& told);
   void LookForOthers(OneDevice& device);
   void TakeEvent(const DeviceEvent& event);
+  void TakeAfter(OneDevice& device, const Result<NvidiaSample>& sample);
+  static void NoteTrouble(OneDevice& device, const char* when, const Status& why);
+  void LookWhetherWell(OneDevice& device, const char* when);
+  int64_t lasted_ns() const { return ended_mono_ns_ - begun_mono_ns_; }
   void OnTold();
   void OnPart(Result<std::optional<TracePartRow>> part);
   static bool IsUnwatched(const OneDevice& device, int64_t lasted_ns, double share);

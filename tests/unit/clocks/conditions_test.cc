@@ -162,5 +162,30 @@ TEST_F(ConditionsTest, SaysNothingWhereNothingWasSeen) {
   EXPECT_THAT(Conditions("0", 1500).Reasons(), IsEmpty());
 }
 
+TEST_F(ConditionsTest, OfARunWithoutSamplesItSaysWhatThrottledTheDeviceJustAfter) {
+  Conditions conditions("1", 1500);
+  conditions.End(now_ns_);
+  NvidiaSample after;
+  after.reasons = clock_reasons::kPowerCap | clock_reasons::kThermal | clock_reasons::kIdle;
+  after.temperature_c = 88;
+  after.power_mw = 700'000;
+  conditions.AddAfter(after);
+  EXPECT_THAT(conditions.Reasons(),
+              ElementsAre(Condition{"power_capped", "device 1: SW power cap just after the run, at 700 W"},
+                          Condition{"throttled", "device 1: SW thermal slowdown just after the run, at 88 C"}));
+  EXPECT_EQ(conditions.samples(), 0);
+}
+
+TEST_F(ConditionsTest, WhatThrottledTheDeviceIsSaidOnce) {
+  Conditions conditions("1", std::nullopt);
+  Add(conditions, 2, 1500, clock_reasons::kThermal);
+  conditions.End(now_ns_);
+  NvidiaSample after;
+  after.reasons = clock_reasons::kThermal;
+  conditions.AddAfter(after);
+  EXPECT_THAT(conditions.Reasons(),
+              ElementsAre(Condition{"throttled", "device 1: SW thermal slowdown for 100 % of the run, up to 61 C"}));
+}
+
 }  // namespace
 }  // namespace kprof
