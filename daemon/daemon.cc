@@ -134,7 +134,7 @@ struct Daemon::Rooms {
   UserNames user_names{loop};
   std::shared_ptr<void> device_events;  // while it is there they are listened to
   HeldSources sources{loop};
-  ImportContext imports{ImportTrace, SetPartRank, ImportLimitsOf(config), sources, importing, hashing};
+  ImportContext imports{ImportTrace, SetPartRank, ImportLimitsOf(config), sources, importing, hashing, LookAtTrace};
   std::unique_ptr<Runs> runs;
   std::unique_ptr<RevokedAccess> revoked_access;
   std::unique_ptr<StorageRoom> storage_room;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/ingest/assemble/looking_sink.h"
 #include "daemon/ingest/assemble/trace_assembler.h"
 #include "daemon/ingest/source/source_formats.h"
 #include "daemon/ingest/source/source_hash.h"
@@ -42,6 +43,7 @@ class AssemblingSink : public BatchSink {
   void Warn(std::string what) override {
     if (warnings_.size() < kMostWarnings) warnings_.push_back(std::move(what));
   }
+  void NameFormat(std::string_view name) override { format_ = name; }
   Status Progress(int64_t bytes, int64_t events) override {
     events_ = events;
     progress_(bytes, events);
@@ -74,6 +76,8 @@ class AssemblingSink : public BatchSink {
     return OkStatus();
   }
 
+  // Empty: the source says no closer name.
+  const std::string& format() const { return format_; }
   std::vector<std::string> TakeWarnings() { return std::move(warnings_); }
 
  private:
@@ -83,6 +87,7 @@ class AssemblingSink : public BatchSink {
   TraceAssembler assembler_;
   int64_t events_ = 0;
   std::optional<int64_t> base_unix_ns_;
+  std::string format_;
   std::vector<std::string> warnings_;
 };
 
@@ -164,7 +169,7 @@ Result<ReadSourceResult> Read(const SourceFile& source, const SourceReading& rea
   const SourceFormat& format = *sniffed.format;
   RETURN_IF_ERROR(format.read({source, *sniffed.text, pool, reading.threads, reading.limits}, filling));
   ReadSourceResult result;
-  result.format = format.name;
+  result.format = filling.format().empty() ? format.name : filling.format();
   ASSIGN_OR_RETURN(result.hash,
                    format.is_text ? HashText(*sniffed.text, filling, stop) : HashDatabase(source, format, stop));
   RETURN_IF_ERROR(filling.Finish());
@@ -184,6 +189,20 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
   Result<ReadSourceResult> read = Read(source, reading, pool, filling, stop);
   if (!read.ok()) return read.status().In(act);
   return read;
+}
+
+Result<SourceFacts> LookAtSource(const SourceFile& source, const SourceReading& reading, WorkerPool& pool) {
+  const auto look = [&]() -> Result<SourceFacts> {
+    ASSIGN_OR_RETURN(const Sniffed sniffed, Sniff(source, reading));
+    LookingSink sink;
+    const Status read =
+        sniffed.format->read({source, *sniffed.text, pool, reading.threads, reading.limits, true}, sink);
+    if (!read.ok() && !sink.has_enough()) return read;
+    return sink.TakeFacts();
+  };
+  Result<SourceFacts> facts = look();
+  if (!facts.ok()) return facts.status().In("read " + source.name());
+  return facts;
 }
 
 }  // namespace kprof

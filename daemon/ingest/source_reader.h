@@ -1,6 +1,6 @@
 // Reads a source into a part: finds out its format, unpacks it, has the reader of the format read it, and assembles the
-// part from the reader's batches. Runs in the process that takes hostile files apart (kprof_ingest_main.cc), and in
-// tests.
+// part from the reader's batches. Or looks at it, to learn what it is of. Runs in the process that takes hostile files
+// apart (kprof_ingest_main.cc), and in tests.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/base/worker_pool.h"
+#include "daemon/ingest/source/source_facts.h"
 #include "daemon/ingest/source/source_file.h"
 #include "daemon/ingest/source/source_formats.h"
 #include "storage/base/status.h"
@@ -25,7 +26,7 @@ struct SourceReading {
 };
 
 struct ReadSourceResult {
-  std::string format;  // the one that it was read as
+  std::string format;  // the one that it was read as, by its closest name: a Chrome trace of Kineto's is "kineto"
   std::string hash;    // source_hash.h; empty: the source became shorter while it was read
   std::vector<std::string> warnings;
 };
@@ -37,5 +38,9 @@ using SourceProgress = std::function<void(int64_t bytes, int64_t events)>;
 // when it is a trace and nothing of it can be read, kCancelled; and as the part does.
 Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
                                     PartSink& part, const SourceProgress& progress, const std::stop_token& stop);
+
+// Looks at the beginning of a source, and further only where that does not say what the source is of (looking_sink.h).
+// Blocks; fails as ReadSource does, for what it sees of the source.
+Result<SourceFacts> LookAtSource(const SourceFile& source, const SourceReading& reading, WorkerPool& pool);
 
 }  // namespace kprof

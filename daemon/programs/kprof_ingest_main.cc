@@ -92,8 +92,14 @@ Status BeginHearing(Orders& orders, SourceGrowth& growth) {
   return OkStatus();
 }
 
+// How a source was read, or looked at.
+struct Told {
+  ReadSourceResult read;
+  std::optional<SourceFacts> facts;
+};
+
 // `orders` and `growth` outlast it.
-Result<ReadSourceResult> Read(FrameSink& sink, Orders& orders, SourceGrowth& growth) {
+Result<Told> Read(FrameSink& sink, Orders& orders, SourceGrowth& growth) {
   ASSIGN_OR_RETURN(const IngestRequest request, ReadRequest(orders));
   ASSIGN_OR_RETURN(const SourceFile source, request.grows
                                                 ? SourceFile::OpenGrowing(kIngestSourceFd, request.name, growth)
@@ -113,7 +119,19 @@ Result<ReadSourceResult> Read(FrameSink& sink, Orders& orders, SourceGrowth& gro
                               .threads = request.threads,
                               .limits = ReadingLimitsFor(request.memory_bytes),
                               .unpacked_bytes = request.unpacked_bytes};
-  return ReadSource(source, reading, pool, sink, progress, {});
+  Told told;
+  if (request.look) {
+    ASSIGN_OR_RETURN(told.facts, LookAtSource(source, reading, pool));
+  } else {
+    ASSIGN_OR_RETURN(told.read, ReadSource(source, reading, pool, sink, progress, {}));
+  }
+  return told;
+}
+
+Status Tell(FrameSink& sink, const Result<Told>& told) {
+  if (!told.ok()) return sink.SendNow(IngestFrame::kFailed, EncodeFailure(told.status()));
+  if (told->facts) return sink.SendNow(IngestFrame::kFacts, EncodeSourceFacts(*told->facts));
+  return sink.SendNow(IngestFrame::kDone, EncodeDone({told->read.format, told->read.hash, told->read.warnings}));
 }
 
 int Run() {
@@ -135,10 +153,7 @@ int Run() {
   if (!sink.SendNow(IngestFrame::kHello, hello.Take()).ok()) return 1;
   Orders orders;  // these two for its thread, which ends with the process
   SourceGrowth growth;
-  const Result<ReadSourceResult> read = Read(sink, orders, growth);
-  const Status told = read.ok()
-                          ? sink.SendNow(IngestFrame::kDone, EncodeDone({read->format, read->hash, read->warnings}))
-                          : sink.SendNow(IngestFrame::kFailed, EncodeFailure(read.status()));
+  const Status told = Tell(sink, Read(sink, orders, growth));
   // Threads and memory go with the process, and faster than one by one.
   ::_exit(told.ok() ? 0 : 1);
 }

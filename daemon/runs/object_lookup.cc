@@ -185,7 +185,7 @@ NamedObjects RunsSeenBy(Db& db, const Caller& caller) {
   if (!caller.sees_all()) uid = caller.uid;
   return {.noun = "run",
           .remedy = kRunRemedy,
-          .recent = [&db, uid](int64_t back) { return ReadRecentRunId(db, back, uid); },
+          .recent = [&db, uid, asker = caller.uid](int64_t back) { return ReadRecentRunId(db, back, uid, asker); },
           .starting = [&db, uid](const std::string& prefix) { return FindRunIds(db, prefix, uid, 2); }};
 }
 

@@ -11,6 +11,7 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/devices/device_book.h"
 #include "daemon/ingest/trace_import.h"
+#include "daemon/ingest/trace_look.h"
 #include "daemon/launch/output_log.h"
 #include "daemon/process/helper_client/caller_grants.h"
 #include "daemon/process/launchers/launcher.h"
@@ -41,7 +42,11 @@ struct ImportContext {
   ImportLimits limits;
   HeldSources& sources;
   WorkerPool& pool;     // the imports under way, each for as long as it takes
-  WorkerPool& hashing;  // for sources of the same size as one of an earlier import
+  WorkerPool& hashing;  // for sources of the same size as another one, and for looks at several sources
+  // LookAtTrace, or a test's. None: the sources of an import are one run, unless they are to be several.
+  using Look = std::function<Result<SourceLook>(const ImportSource& source, const ImportLimits& limits,
+                                                const std::stop_token& stop)>;
+  Look look = {};
 };
 
 // Limits of the files that are kept of a command (run_outputs.h).

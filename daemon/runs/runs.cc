@@ -132,7 +132,7 @@ Status Runs::CheckSubmission(uint32_t account, const char* act) const {
 }
 
 void Runs::SubmitImport(ImportRequest request, std::stop_token stop,
-                        std::function<void(Result<SubmittedImport>)> done) {
+                        std::function<void(Result<std::vector<SubmittedImport>>)> done) {
   KPROF_ON_IO_LOOP(context_.loop);
   const uint32_t account = AccountOf(request.uid);
   Status checked = CheckSubmission(account, "submit import");
@@ -143,17 +143,40 @@ void Runs::SubmitImport(ImportRequest request, std::stop_token stop,
   Submitter by{account, {request.uid, request.caller, request.certificate_id}, request.groups};
   ++submitting_;
   room_.Enter(account);
-  StoreSubmittedImport(context_, std::move(request), ids_.Next(), std::move(stop),
-                       [this, by = std::move(by), done = std::move(done)](Result<SubmittedImport> stored) {
-                         --submitting_;
-                         if (stored.ok() && stored->plan) {
-                           Enqueue(stored->row, std::exchange(stored->plan, nullptr), false, by);
-                         } else {
-                           room_.Leave(by.account);
-                         }
-                         done(std::move(stored));
-                         if (stopped_) FinishStopping();
-                       });
+  auto places = std::make_shared<size_t>(1);  // shared with who asks for more of them
+  auto one_more = [this, account, places]() -> Result<std::string> {
+    RETURN_IF_ERROR(CheckSubmission(account, "submit import"));
+    room_.Enter(account);
+    ++*places;
+    return ids_.Next();
+  };
+  StoreSubmittedImport(
+      context_, std::move(request), ids_.Next(), std::move(one_more), std::move(stop),
+      [this, by = std::move(by), places, done = std::move(done)](Result<std::vector<SubmittedImport>> stored) {
+        --submitting_;
+        if (stored.ok()) *places -= EnqueueAll(*stored, by);
+        for (; *places > 0; --*places) room_.Leave(by.account);
+        done(std::move(stored));
+        if (stopped_) FinishStopping();
+      });
+}
+
+// Those that are new; their number.
+size_t Runs::EnqueueAll(std::vector<SubmittedImport>& imports, const Submitter& by) {
+  auto together = std::make_shared<std::vector<std::string>>();
+  size_t queued = 0;
+  for (SubmittedImport& import : imports) {
+    if (!import.plan) continue;
+    ++queued;
+    together->push_back(import.row.id);
+  }
+  for (SubmittedImport& import : imports) {
+    if (!import.plan) continue;
+    Enqueue(import.row, std::exchange(import.plan, nullptr), false, by);
+    const auto open = open_.find(import.row.id);
+    if (queued > 1 && open != open_.end()) open->second.together = together;
+  }
+  return queued;
 }
 
 void Runs::Enqueue(RunRow row, std::shared_ptr<const ImportPlan> plan, bool prepares, const Submitter& by) {
@@ -426,14 +449,36 @@ void Runs::Hold(const std::string& id) {
   auto found = open_.find(id);
   if (found == open_.end()) return;
   ++found->second.holders;
-  found->second.hold_timer.Cancel();
+  for (OpenRun* open : HeldWith(id)) open->hold_timer.Cancel();
 }
 
 void Runs::Unhold(const std::string& id) {
   KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   if (found == open_.end()) return;
-  if (--found->second.holders == 0 && found->second.row.attached) StartHoldTimer(id);
+  --found->second.holders;
+  StartHoldTimers(HeldWith(id));
+}
+
+// The runs of one import are held by who holds one of them: a client follows one after the other.
+std::vector<Runs::OpenRun*> Runs::HeldWith(const std::string& id) {
+  std::vector<OpenRun*> held;
+  const auto found = open_.find(id);
+  if (found == open_.end()) return held;
+  if (!found->second.together) return {&found->second};
+  for (const std::string& other : *found->second.together) {
+    if (const auto open = open_.find(other); open != open_.end()) held.push_back(&open->second);
+  }
+  return held;
+}
+
+void Runs::StartHoldTimers(const std::vector<OpenRun*>& together) {
+  for (const OpenRun* open : together) {
+    if (open->holders > 0) return;
+  }
+  for (const OpenRun* open : together) {
+    if (open->row.attached) StartHoldTimer(open->row.id);
+  }
 }
 
 void Runs::StartHoldTimer(const std::string& id) {

@@ -19,7 +19,7 @@
 #include "daemon/runs/command/run_end.h"
 #include "daemon/runs/command/run_request.h"
 #include "daemon/runs/command/run_submission.h"
-#include "daemon/runs/imports/import_life.h"
+#include "daemon/runs/imports/import_submission.h"
 #include "daemon/runs/life.h"
 #include "daemon/runs/queue/leases.h"
 #include "daemon/runs/queue/queue_room.h"
@@ -73,9 +73,10 @@ class Runs {
   // runs. REQUIRES: CheckRunRequest passed; session_id is empty or a whole id.
   void Submit(RunRequest request, std::function<void(Result<RunRow>)> done);
 
-  // The same for an import; its answer is without the plan. `stop`: as in StoreSubmittedImport.
-  // REQUIRES: CheckImportRequest passed.
-  void SubmitImport(ImportRequest request, std::stop_token stop, std::function<void(Result<SubmittedImport>)> done);
+  // The same for an import, which may become several runs; its answer is without their plans. `stop`: as in
+  // StoreSubmittedImport. REQUIRES: CheckImportRequest passed.
+  void SubmitImport(ImportRequest request, std::stop_token stop,
+                    std::function<void(Result<std::vector<SubmittedImport>>)> done);
 
   // Ends an open run with this error. For a queued run it answers when the end is durable, or with why it could not be
   // stored: the run has ended for now, but a crash may bring it back. For another run it answers when stopping has
@@ -104,7 +105,7 @@ class Runs {
   WatchId Watch(const std::string& id, std::function<void(const View&)> changed);
   void Unwatch(const std::string& id, WatchId watch);
 
-  // While somebody holds an attached run, it lives. Unknown and ended ids are fine.
+  // While somebody holds an attached run, it lives, and so do the others of its import. Unknown and ended ids are fine.
   void Hold(const std::string& id);
   void Unhold(const std::string& id);
 
@@ -150,6 +151,7 @@ class Runs {
     std::optional<AuditEntry> end_entry;            // for the audit, with the end: its lease ended, or why it got none
     Status end_refused;                             // why the end could not be stored, the last time
     std::vector<std::function<void(Result<RunRow>)>> end_known;  // wait for the end of a queued run
+    std::shared_ptr<const std::vector<std::string>> together;    // the runs of its import, if there are several
     int holders = 0;
     IoLoop::Timer hold_timer;
     IoLoop::Timer queue_timer;
@@ -186,6 +188,9 @@ class Runs {
   void Leave(OpenRun& open);
   void StartQueueTimer(const std::string& id);
   void StartHoldTimer(const std::string& id);
+  void StartHoldTimers(const std::vector<OpenRun*>& together);
+  std::vector<OpenRun*> HeldWith(const std::string& id);
+  size_t EnqueueAll(std::vector<SubmittedImport>& imports, const Submitter& by);
   void EndQueued(const std::string& id, const Status& reason);
   void LeaveQueued(const std::string& id);
   void OnDevicesLeft(const std::string& id, const RunRow& row, const std::optional<Status>& failed);

@@ -157,7 +157,10 @@ void Runs::KeepNothing(RunRow& import) {
 }
 
 void Runs::Forget(const std::string& id) {
+  std::vector<OpenRun*> others = HeldWith(id);
+  std::erase_if(others, [&](const OpenRun* open) { return open->row.id == id; });
   open_.erase(id);
+  StartHoldTimers(others);  // who held this one has the usual time to hold the next
   if (stopped_) FinishStopping();
 }
 

@@ -61,12 +61,13 @@ bool IsOf(const RunRow& run, const std::vector<WantedSource>& sorted, bool kept)
   std::vector<WantedSource> has;
   for (const TracePartRow& part : run.trace) {
     if (kept && FindArtifact(run, part.source_artifact) == nullptr) return false;
-    has.push_back({part.source_hash, part.source_format, part.asked_rank});
+    has.push_back({part.source_hash, {part.source_format}, part.asked_rank});
   }
   Sort(has);
   return std::equal(has.begin(), has.end(), sorted.begin(), [](const WantedSource& one, const WantedSource& wanted) {
     return one.hash == wanted.hash && one.asked_rank == wanted.asked_rank &&
-           (!wanted.format || one.format == wanted.format);
+           (wanted.formats.empty() ||
+            std::find(wanted.formats.begin(), wanted.formats.end(), one.formats.front()) != wanted.formats.end());
   });
 }
 
@@ -208,12 +209,91 @@ Result<std::vector<std::string>> FindRunIds(Db& db, const std::string& prefix, s
   return SelectIds(db, query);
 }
 
-Result<std::string> ReadRecentRunId(Db& db, int64_t back, std::optional<uint32_t> uid) {
-  RunFilter filter;
-  filter.uid = uid;
-  IdQuery query = BuildIdQuery(filter);
-  query.Add(" LIMIT 1 OFFSET ?", back);
-  ASSIGN_OR_RETURN(std::vector<std::string> ids, SelectIds(db, query));
+namespace {
+
+// A text, "RUN NEWEST": the newest run of all when RUN was the answer.
+constexpr const char* kNoteAnswer = R"sql(
+INSERT OR REPLACE INTO facts (name, value) SELECT 'answered.' || ?1, ?2 || ' ' || max(id) FROM runs
+)sql";
+constexpr const char* kReadAnswer = "SELECT value FROM facts WHERE name = 'answered.' || ?1";
+
+struct AnsweredRun {
+  std::string id;
+  std::string newest;  // then
+};
+
+Result<std::optional<AnsweredRun>> ReadAnswer(Db& db, uint32_t uid) {
+  Statement select(db, kReadAnswer);
+  select.Bind(1, int64_t{uid});
+  if (!select.Next()) {
+    RETURN_IF_ERROR(select.status());
+    return std::optional<AnsweredRun>();
+  }
+  const std::string_view text = select.Text(0);
+  const size_t space = text.find(' ');
+  if (space == text.npos) return std::optional<AnsweredRun>();
+  return std::optional(AnsweredRun{std::string(text.substr(0, space)), std::string(text.substr(space + 1))});
+}
+
+// Newest first, as far as they count; where `id` is given, only those of which `condition` about it holds.
+IdQuery RecentRuns(std::optional<uint32_t> uid, const std::string& condition, const std::string& id) {
+  const std::string states = std::to_string(static_cast<int>(RunState::kFailed)) + ", " +
+                             std::to_string(static_cast<int>(RunState::kCancelled));
+  IdQuery query;
+  const auto add_conditions = [&] {
+    query.Add(" AND NOT (r.tool = 'import' AND r.state IN (" + states + "))");
+    if (!id.empty()) query.Add(" AND " + condition, id);
+  };
+  if (uid.has_value()) {
+    // Two ordered walks, merged.
+    query.Add("SELECT r.id AS id FROM runs AS r INDEXED BY runs_by_owner WHERE r.uid = ?", int64_t{*uid});
+    add_conditions();
+    query.Add(" UNION SELECT r.id FROM runs AS r INDEXED BY runs_shared WHERE r.shared = 1");
+  } else {
+    query.Add("SELECT r.id AS id FROM runs AS r WHERE 1");
+  }
+  add_conditions();
+  query.Add(" ORDER BY id DESC");
+  return query;
+}
+
+Result<std::vector<std::string>> SelectRecent(Db& db, IdQuery query, int64_t offset) {
+  query.Add(" LIMIT 1 OFFSET ?", offset);
+  return SelectIds(db, query);
+}
+
+}  // namespace
+
+Status NoteAnswer(Db& db, uint32_t uid, const std::string& run_id) {
+  Statement note(db, kNoteAnswer);
+  note.Bind(1, int64_t{uid});
+  note.BindText(2, run_id);
+  return note.Run();
+}
+
+Result<std::string> ReadRecentRunId(Db& db, int64_t back, std::optional<uint32_t> uid, std::optional<uint32_t> asker) {
+  std::optional<AnsweredRun> answer;
+  if (asker.has_value()) {
+    ASSIGN_OR_RETURN(answer, ReadAnswer(db, *asker));
+  }
+  if (answer) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> itself,
+                     SelectRecent(db, RecentRuns(uid, "r.id = ?", answer->id), 0));
+    if (itself.empty()) answer.reset();
+  }
+  int64_t skipped = back;
+  if (answer) {
+    // Its place is behind those that came later.
+    const IdQuery later = RecentRuns(uid, "r.id > ?", answer->newest);
+    ASSIGN_OR_RETURN(const std::vector<std::string> at_place, SelectRecent(db, later, back));
+    if (!at_place.empty()) return at_place[0];
+    if (back == 0) return answer->id;
+    ASSIGN_OR_RETURN(const std::vector<std::string> before, SelectRecent(db, later, back - 1));
+    if (!before.empty()) return answer->id;
+    --skipped;
+  }
+  const IdQuery others = RecentRuns(uid, "r.id <> ?", answer ? answer->id : "");
+  ASSIGN_OR_RETURN(const std::vector<std::string> ids, SelectRecent(db, others, skipped));
   if (ids.empty()) {
     return Fail(ErrorCode::kNotFound, "find run @last~" + std::to_string(back), "there are not as many runs");
   }

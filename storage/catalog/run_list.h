@@ -38,8 +38,8 @@ std::string EndOfPrefix(std::string prefix);
 
 // A source that an import needs, to find an earlier import of the same sources.
 struct WantedSource {
-  std::string hash;                   // as in TracePartRow, and below
-  std::optional<std::string> format;  // that it is read as; none: any format is right
+  std::string hash;                  // as in TracePartRow, and below
+  std::vector<std::string> formats;  // that it may be read as; none: any format is right
   std::optional<int64_t> asked_rank;
 };
 
@@ -73,8 +73,14 @@ Result<std::vector<RunRow>> ListRuns(Db& db, const RunFilter& filter);
 // Ids that start with `prefix`, newest first, at most `limit`.
 Result<std::vector<std::string>> FindRunIds(Db& db, const std::string& prefix, std::optional<uint32_t> uid,
                                             int64_t limit);
-// The id `back` places before the newest. kNotFound when there are not as many.
-Result<std::string> ReadRecentRunId(Db& db, int64_t back, std::optional<uint32_t> uid);
+// The id `back` places before the newest, of the runs that `uid` may see. kNotFound when there are not as many. Imports
+// that failed or were cancelled do not count: nothing of them is there. Where an import of `asker` was answered with an
+// earlier run, that one counts as if it had been made then (NoteAnswer).
+Result<std::string> ReadRecentRunId(Db& db, int64_t back, std::optional<uint32_t> uid,
+                                    std::optional<uint32_t> asker = {});
+
+// Notes the earlier run that is the answer to an import of this user; a later answer takes its place.
+Status NoteAnswer(Db& db, uint32_t uid, const std::string& run_id);
 
 struct CatalogCounts {
   int64_t runs = 0;

@@ -61,6 +61,9 @@ void Decode(IngestFrame type, std::string_view message) {
     case IngestFrame::kInteger:
       if (const auto m = DecodeInteger(message)) KPROF_CHECK(EncodeInteger(m->name, m->value) == message);
       break;
+    case IngestFrame::kFacts:
+      if (const auto m = DecodeSourceFacts(message)) KPROF_CHECK(DecodeSourceFacts(EncodeSourceFacts(*m)) == m);
+      break;
     case IngestFrame::kGrown:
       if (const auto m = DecodeGrown(message)) KPROF_CHECK(EncodeGrown(*m) == message);
       break;

@@ -165,6 +165,11 @@ class ImportTest(OwnDaemonTest):
         again = self.daemon.ctl.run("--json", "import", self.write("copy.json", chrome_trace(10)))
         self.assertEqual(again.json["id"], first)
         self.assertIn("imported before", again.err.decode())
+        self.daemon.ctl.capture("true")
+        self.daemon.ctl.run("import", path)
+        self.assertEqual(self.daemon.ctl.show("@last")["id"], first)
+        self.daemon.ctl.run("import", self.write("bad.json", b"no trace"), expect="bad_input")
+        self.assertEqual(self.daemon.ctl.show("@last")["id"], first)
         self.assertNotEqual(self.daemon.ctl.json("import", path, "--again")["id"], first)
         self.assertNotEqual(self.daemon.ctl.json("import", path, "--rank", "3")["id"], first)
         self.assertNotEqual(self.daemon.ctl.json("import", self.write("a.json", chrome_trace(11)))["id"], first)
@@ -212,14 +217,14 @@ class ImportTest(OwnDaemonTest):
                 {"ph": "X", "name": f"step {step}", "pid": 1, "tid": 1, "ts": step, "dur": 1}]}).encode()
         paths = [self.write("a.json", of_rank(4, 1)), self.write("b.json", of_rank(4, 2)),
                  self.write("worker2.json", chrome_trace(3)), self.write("c.json", chrome_trace(4))]
-        run = self.daemon.ctl.json("import", *paths)["id"]
+        run = self.daemon.ctl.json("import", "--one-run", *paths)["id"]
         told = {}
         for name in self.files_of(run):
             with sqlite3.connect(os.path.join(self.daemon.run_folder(run), name)) as part:
                 told[name] = part.execute("SELECT value FROM fact WHERE name = 'rank'").fetchall()
-        self.assertEqual(told, {f"rank{rank}.trace.db": [(rank,)] for rank in (0, 1, 2, 4)})
-        rows = self.daemon.ctl.json("query", "SELECT rank, source, slices FROM trace ORDER BY rank")["rows"]
-        self.assertEqual(rows, [[0, "b.json", 1], [1, "c.json", 4], [2, "worker2.json", 3], [4, "a.json", 1]])
+        self.assertEqual(told, {f"rank{part}.trace.db": [(int(part[0]),)] for part in ("0", "2", "4", "4_2")})
+        rows = self.daemon.ctl.json("query", "SELECT rank, source, slices FROM trace ORDER BY rank, source")["rows"]
+        self.assertEqual(rows, [[0, "c.json", 4], [2, "worker2.json", 3], [4, "a.json", 1], [4, "b.json", 1]])
 
     def test_a_cancelled_import_leaves_nothing(self):
         ctl, run = self.start_large()

@@ -13,6 +13,9 @@ struct ImportWords {
   Result<VerbArgs> Finish() {
     RETURN_IF_ERROR(CheckText("--format", args.format));
     if (rank >= 0) args.rank = rank;
+    if (args.one_run && args.separate) {
+      return Fail(ErrorCode::kUsage, "import", "--one-run and --separate say opposite things", "give one of them");
+    }
     ASSIGN_OR_RETURN(args.labels, ParseLabels(labels));
     return VerbArgs(args);
   }
@@ -31,14 +34,19 @@ void AddImportVerb(VerbSet& verbs) {
   verb->add_option("--rank", words->rank, "Of the one file (default: as it says)")
       ->transform(WholeNumber(0, kMostImportedRank))
       ->type_name("N");
+  verb->add_flag("--one-run", args.one_run, "All files are ranks of one run, whatever they say");
+  verb->add_flag("--separate", args.separate, "Each file is a run of its own");
   AddRepeated(verb, "--label", "K=V", words->labels, "A note by which runs are found (repeat)");
   verb->add_flag("--keep-source", args.keep_source, "Keep the files themselves, too, as artifacts");
   verb->add_flag("--again", args.again, "Also where the same files were imported before");
   verb->add_flag("--shared", args.shared, "Others may see the run");
   verb->add_flag("--detach", args.detach, "Print the id and do not wait");
   verb->footer(
-      "Several files are the ranks of one job, and become the parts of one run's trace. The same files imported again\n"
-      "are the run that is there. Ctrl-C cancels the import; a second one leaves at once.\n\n"
+      "The files of one job are one run, with a part for each rank; files of other jobs, and those that say nothing "
+      "of\n"
+      "one, are runs of their own. The same files imported again are the run that is there. Ctrl-C cancels the "
+      "import;\n"
+      "a second one leaves at once.\n\n"
       "  kprofctl import trace.json.gz --label job=7");
 }
 

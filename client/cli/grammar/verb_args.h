@@ -76,6 +76,8 @@ struct ImportArgs {
   bool again = false;
   std::string format = "auto";
   std::optional<int64_t> rank;
+  bool one_run = false;   // all files are one run; with neither of the two, those of one job are
+  bool separate = false;  // each file is a run
   std::map<std::string, std::string> labels;
   bool shared = false;
   bool detach = false;

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -23,7 +25,8 @@ constexpr int kMostFolders = 16;  // in each other
 constexpr std::string_view kEndings[] = {".json", ".json.gz", ".json.zst", ".sqlite", ".nsys-rep"};
 constexpr std::string_view kArchiveEndings[] = {".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst",
                                                 ".zip", ".7z",     ".rar", ".bz2",     ".xz"};
-constexpr size_t kMostNamed = 10;  // of what is passed over for one reason
+constexpr size_t kMostToldBytes = 1024;  // of a name, as kprofd takes it
+constexpr size_t kMostNamed = 10;        // of what is passed over for one reason
 
 template <size_t n>
 bool EndsWithOneOf(std::string_view name, const std::string_view (&endings)[n]) {
@@ -159,10 +162,6 @@ Result<ImportFile> Open(const std::string& path) {
   const size_t slash = path.rfind('/');
   file.name = standard ? "stdin" : path.substr(slash + 1);
   file.told_name = file.name;
-  if (!standard && slash != path.npos && slash > 0) {
-    const size_t before = path.rfind('/', slash - 1);
-    file.told_name = path.substr(before == path.npos ? 0 : before + 1);
-  }
   file.fd = UniqueFd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                               : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!file.fd.valid()) return CannotRead(errno, standard ? "standard input" : path);
@@ -187,6 +186,34 @@ void AddLines(const std::vector<std::string>& paths, const std::string& why, con
   if (paths.size() > kMostNamed) {
     lines.push_back("passed over: " + std::to_string(paths.size() - kMostNamed) + " more: " + why + "; " +
                     remedy_for_more);
+  }
+}
+
+// The folders on the way to a file, without those that a ".." takes back.
+std::vector<std::string> FoldersOf(const std::string& path) {
+  std::vector<std::string> folders;
+  for (const auto& step : std::filesystem::path(path).lexically_normal().parent_path()) folders.push_back(step);
+  return folders;
+}
+
+void TellNames(std::vector<ImportFile>& files) {
+  std::optional<std::vector<std::string>> common;
+  for (const ImportFile& file : files) {
+    if (file.path == "-") continue;
+    const std::vector<std::string> folders = FoldersOf(file.path);
+    if (!common) common = folders;
+    const auto [end, other] = std::mismatch(common->begin(), common->end(), folders.begin(), folders.end());
+    common->erase(end, common->end());
+  }
+  for (ImportFile& file : files) {
+    if (file.path == "-") continue;
+    const std::vector<std::string> folders = FoldersOf(file.path);
+    std::string told;
+    for (size_t i = std::min(common->size(), folders.size() - std::min<size_t>(folders.size(), 1)); i < folders.size();
+         ++i) {
+      if (folders[i] != "/") told += folders[i] + "/";
+    }
+    if (told.size() + file.name.size() <= kMostToldBytes) file.told_name = told + file.name;
   }
 }
 
@@ -243,6 +270,7 @@ Result<ImportFiles> OpenImportFiles(const std::vector<std::string>& paths) {
     opened.not_regular.insert(opened.not_regular.end(), found.not_regular.begin(), found.not_regular.end());
   }
   RETURN_IF_ERROR(CheckNoneTwice(opened.files));
+  TellNames(opened.files);
   return opened;
 }
 

@@ -12,9 +12,11 @@
 namespace kprof::cli {
 
 struct ImportFile {
-  std::string path;       // as given, or found in a folder; "-": standard input
-  std::string name;       // the last step of `path`; "stdin"
-  std::string told_name;  // `name` behind the folder before it, whose name may tell the rank
+  std::string path;  // as given, or found in a folder; "-": standard input
+  std::string name;  // the last step of `path`; "stdin"
+  // `name` behind the folders that not all files lie in, and behind its own at least: their names may tell the rank,
+  // and the files of one job from those of another.
+  std::string told_name;
   UniqueFd fd;
   bool from_folder = false;  // found in a folder: it may be no trace
   bool is_regular = false;

@@ -1,9 +1,11 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <chrono>
+#include <set>
 
 #include "client/cli/text/amounts_and_times.h"
+#include "client/cli/text/table.h"
 #include "client/cli/text/terminal_text.h"
 #include "client/cli/verbs/import_files.h"
 #include "client/cli/verbs/verbs.h"
@@ -79,6 +81,11 @@ Result<std::string> Bring(const ImportFile& file, KprofClient& client, const Ver
   return Send(file, client, context, interrupts);
 }
 
+v1::ImportGrouping GroupingOf(const ImportArgs& args) {
+  if (args.one_run) return v1::IMPORT_GROUPING_ONE_RUN;
+  return args.separate ? v1::IMPORT_GROUPING_SEPARATE : v1::IMPORT_GROUPING_BY_JOB;
+}
+
 Result<v1::SubmitImportResponse> Submit(const ImportArgs& args, const VerbContext& context,
                                         const Interrupts& interrupts) {
   ASSIGN_OR_RETURN(const ImportFiles opened, OpenImportFiles(args.files));
@@ -97,6 +104,7 @@ Result<v1::SubmitImportResponse> Submit(const ImportArgs& args, const VerbContex
   request.set_again(args.again);
   request.set_shared(args.shared);
   request.set_attached(!args.detach);
+  request.set_grouping(GroupingOf(args));
   for (const ImportFile& file : files) {
     Result<std::string> ticket = Bring(file, *client, context, interrupts);
     if (!ticket.ok()) {
@@ -116,28 +124,112 @@ Result<v1::SubmitImportResponse> Submit(const ImportArgs& args, const VerbContex
   return client->SubmitImport(request);
 }
 
+// A run of this import.
+struct ImportedRun {
+  v1::Run run;
+  bool existing = false;  // from an earlier import of the same
+};
+
+std::vector<ImportedRun> RunsOf(v1::SubmitImportResponse& submitted) {
+  std::vector<ImportedRun> runs;
+  runs.push_back({std::move(*submitted.mutable_run()), submitted.existing()});
+  for (v1::SubmitImportResponse::Another& another : *submitted.mutable_others()) {
+    runs.push_back({std::move(*another.mutable_run()), another.existing()});
+  }
+  return runs;
+}
+
+// "0-7", "0,3": the ranks that its parts have; those of the first parts alone, where not all are told.
+std::string RankText(const v1::Run& run) {
+  std::vector<int64_t> ranks;
+  for (const v1::TracePart& part : run.trace_parts()) {
+    if (part.has_rank()) ranks.push_back(part.rank());
+  }
+  std::sort(ranks.begin(), ranks.end());
+  std::string text;
+  for (size_t i = 0; i < ranks.size();) {
+    size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(ranks[i]);
+    if (last > i) text += "-" + std::to_string(ranks[last]);
+    i = last + 1;
+  }
+  return run.trace_part_count() > run.trace_parts_size() ? text + "..." : text;
+}
+
+std::string SourceNames(const v1::Run& run) {
+  std::string text;
+  for (const v1::TracePart& part : run.trace_parts()) text += (text.empty() ? "" : " ") + part.source_name();
+  return text.empty() ? CommandOf(run) : text;
+}
+
+// Several runs: a line for each.
+void WriteRuns(const std::vector<ImportedRun>& runs, const VerbContext& context) {
+  if (context.global.json) {
+    for (const ImportedRun& imported : runs) context.output.Write(RunJsonLine(imported.run));
+    return;
+  }
+  Table table({{"ID"}, {"STATE"}, {"RANKS"}, {"SLICES", Align::kRight}, {"TRUST"}, {"FILES"}},
+              context.output.ResultWidth(), [&context](std::string_view line) { context.output.Write(line); });
+  for (const auto& [run, existing] : runs) {
+    std::set<std::string> codes;
+    for (const v1::TrustReason& reason : run.trust()) codes.insert(reason.code());
+    std::string trust;
+    for (const std::string& code : codes) trust += (trust.empty() ? "" : ",") + code;
+    table.AddRow({run.id(), run.has_error() ? run.error().code() : RunStateName(run.state()), RankText(run),
+                  run.has_trace() ? std::to_string(run.trace().slices()) : "", trust, SourceNames(run)});
+  }
+  table.Finish();
+}
+
+// Follows them one after the other: who holds one of them holds all.
+Status FollowAll(std::vector<ImportedRun>& runs, const ImportArgs& args, const VerbContext& context,
+                 const Interrupts& interrupts) {
+  if (runs.size() > 1) {
+    context.output.Note("the files become " + std::to_string(runs.size()) + " runs" +
+                        (args.separate ? "" : ", one for each job; --one-run makes one of them"));
+  }
+  for (ImportedRun& imported : runs) {
+    if (imported.existing) {
+      context.output.Note("the same was imported before, as run " + imported.run.id() + "; --again imports it anew");
+    } else if (!args.detach) {
+      const FollowOptions options = {
+          .act = "import as", .hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
+      ASSIGN_OR_RETURN(imported.run,
+                       FollowRun(context.connect, imported.run.id(), options, interrupts, context.output));
+    }
+  }
+  return OkStatus();
+}
+
+// That of the first run that was not imported.
+Status OutcomeOfAll(const std::vector<ImportedRun>& runs) {
+  for (const ImportedRun& imported : runs) RETURN_IF_ERROR(OutcomeOf(imported.run));
+  return OkStatus();
+}
+
 }  // namespace
 
 Status RunVerb(const ImportArgs& args, const VerbContext& context) {
-  v1::Run run;
+  std::vector<ImportedRun> runs;
   {
     Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
     ASSIGN_OR_RETURN(v1::SubmitImportResponse submitted, Submit(args, context, interrupts));
-    run = std::move(*submitted.mutable_run());
-    if (submitted.existing()) {
-      context.output.Note("the same was imported before, as run " + run.id() + "; --again imports it anew");
-    } else if (args.detach) {
-      context.output.Write(context.global.json ? RunJsonLine(run) : run.id() + "\n");
-      return OkStatus();
-    } else {
-      const FollowOptions options = {
-          .act = "import as", .hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
-      ASSIGN_OR_RETURN(run, FollowRun(context.connect, run.id(), options, interrupts, context.output));
-    }
+    runs = RunsOf(submitted);
+    RETURN_IF_ERROR(FollowAll(runs, args, context, interrupts));
   }
-  context.output.Write(context.global.json ? RunJsonLine(run) : ShortReport(run));
+  if (args.detach && !context.global.json) {
+    for (const ImportedRun& imported : runs) {
+      context.output.Write(imported.existing && runs.size() == 1 ? ShortReport(imported.run)
+                                                                 : imported.run.id() + "\n");
+    }
+  } else if (runs.size() == 1 && !context.global.json) {
+    context.output.Write(ShortReport(runs.front().run));
+  } else {
+    WriteRuns(runs, context);
+  }
   (void)context.output.Flush();
-  return OutcomeOf(run);
+  return OutcomeOfAll(runs);
 }
 
 }  // namespace kprof::cli

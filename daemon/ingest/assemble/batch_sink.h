@@ -58,6 +58,11 @@ class BatchSink {
   // it becomes the part's time 0, if it comes before the first batch.
   virtual Status SetFact(std::string_view name, std::string_view text) = 0;
   virtual Status SetFact(std::string_view name, int64_t value) = 0;
+  // A closer name of the source's format, where the source tells who wrote it: an alias of source_formats.h.
+  virtual void NameFormat(std::string_view /*name*/) {}
+  // A member of the source that may say something of its job, with the key and the JSON value as they are written. It
+  // is for a look at the source alone, and never stored.
+  virtual void SeeJob(std::string_view /*key*/, std::string_view /*value*/) {}
   // A sentence for people about something in the source that could not be read.
   virtual void Warn(std::string what) = 0;
   // The bytes of the source (on disk) and the events that were read so far. Fails once the import is cancelled.

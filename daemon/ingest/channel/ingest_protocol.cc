@@ -1,5 +1,6 @@
 #include "daemon/ingest/channel/ingest_protocol.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -86,6 +87,7 @@ std::string EncodeIngestRequest(const IngestRequest& request) {
   message.Add(request.memory_bytes);
   message.Add(request.cpu_seconds);
   message.Add(static_cast<uint8_t>(request.grows));
+  message.Add(static_cast<uint8_t>(request.look));
   return message.Take();
 }
 
@@ -99,6 +101,7 @@ std::optional<IngestRequest> DecodeIngestRequest(std::string_view bytes) {
   message.Read(request.memory_bytes);
   message.Read(request.cpu_seconds);
   message.Read(request.grows);
+  message.Read(request.look);
   if (!message.Ok()) return std::nullopt;
   return request;
 }
@@ -351,6 +354,66 @@ std::optional<IngestDone> DecodeDone(std::string_view bytes) {
   message.Read(done.warnings);
   if (!message.Ok()) return std::nullopt;
   return done;
+}
+
+std::string EncodeSourceFacts(const SourceFacts& facts) {
+  MessageEncoder message;
+  Add(message, facts.rank);
+  Add(message, facts.world_size);
+  message.Add(facts.job);
+  message.Add(facts.backend);
+  message.Add(facts.library);
+  Add(message, facts.start_unix_ns);
+  Add(message, facts.start_of_quarter_ns);
+  message.Add(static_cast<uint32_t>(facts.groups.size()));
+  for (const SourceFacts::Group& group : facts.groups) {
+    message.Add(group.name);
+    message.Add(group.kind);
+    message.Add(static_cast<uint32_t>(group.ranks.size()));
+    for (const int64_t rank : group.ranks) message.Add(rank);
+  }
+  return message.Take();
+}
+
+std::optional<SourceFacts> DecodeSourceFacts(std::string_view bytes) {
+  MessageDecoder message(bytes);
+  SourceFacts facts;
+  Read(message, facts.rank);
+  Read(message, facts.world_size);
+  message.Read(facts.job);
+  message.Read(facts.backend);
+  message.Read(facts.library);
+  Read(message, facts.start_unix_ns);
+  Read(message, facts.start_of_quarter_ns);
+  uint32_t groups = 0;
+  message.Read(groups);
+  if (groups > kMostFactGroups) return std::nullopt;
+  size_t all_ranks = 0;
+  for (uint32_t i = 0; i < groups; ++i) {
+    SourceFacts::Group& group = facts.groups.emplace_back();
+    message.Read(group.name);
+    message.Read(group.kind);
+    uint32_t ranks = 0;
+    message.Read(ranks);
+    all_ranks += ranks;
+    if (all_ranks > kMostFactRanks) return std::nullopt;
+    group.ranks.resize(ranks);
+    for (int64_t& rank : group.ranks) message.Read(rank);
+  }
+  if (!message.Ok()) return std::nullopt;
+  const auto is_in = [](const std::optional<int64_t>& ns, int64_t limit) { return !ns || (*ns >= 0 && *ns < limit); };
+  if (!is_in(facts.start_unix_ns, kLatestStartUnixNs) || !is_in(facts.start_of_quarter_ns, kQuarterNs)) {
+    return std::nullopt;
+  }
+  // They are compared with those of all other sources: each is small, whatever sent them.
+  for (const std::string* text : {&facts.job, &facts.backend, &facts.library}) {
+    if (text->size() > kMostFactTextBytes) return std::nullopt;
+  }
+  for (const SourceFacts::Group& group : facts.groups) {
+    const bool is_small = group.name.size() <= kMostFactTextBytes && group.kind.size() <= kMostFactTextBytes;
+    if (!is_small || !std::is_sorted(group.ranks.begin(), group.ranks.end())) return std::nullopt;
+  }
+  return facts;
 }
 
 std::string EncodeGrown(const SourceGrowth::State& grown) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/ingest/source/source_facts.h"
 #include "daemon/ingest/source/source_file.h"
 #include "storage/base/status.h"
 #include "storage/trace/format/event_args.h"
@@ -20,7 +21,7 @@
 
 namespace kprof {
 
-constexpr uint32_t kIngestProtocol = 4;
+constexpr uint32_t kIngestProtocol = 5;
 constexpr size_t kMostFrameBytes = 256 << 20;
 constexpr size_t kFrameHeadBytes = 5;
 
@@ -38,6 +39,7 @@ enum class IngestFrame : uint8_t {
   kFailed = 11,       // a Status
   kSideTable = 13,    // u32 id, SideTable
   kSideSegment = 14,  // EncodedSideSegment
+  kFacts = 15,        // SourceFacts, in place of all the others where a look was asked for
   kGrown = 12,        // i64 bytes, bool is_whole: how far a source that still comes has come; goes to kprof-ingest
 };
 
@@ -60,6 +62,7 @@ struct IngestRequest {
   int64_t memory_bytes = 0;
   int64_t cpu_seconds = 0;
   bool grows = false;  // the source still comes: frames kGrown follow, up to one that says that it is whole
+  bool look = false;   // it is looked at (source_reader.h), and no part is made of it
 };
 std::string EncodeIngestRequest(const IngestRequest& request);
 std::optional<IngestRequest> DecodeIngestRequest(std::string_view message);
@@ -122,6 +125,9 @@ struct IngestDone {
 };
 std::string EncodeDone(const IngestDone& done);
 std::optional<IngestDone> DecodeDone(std::string_view message);
+
+std::string EncodeSourceFacts(const SourceFacts& facts);
+std::optional<SourceFacts> DecodeSourceFacts(std::string_view message);
 
 std::string EncodeGrown(const SourceGrowth::State& grown);
 std::optional<SourceGrowth::State> DecodeGrown(std::string_view message);

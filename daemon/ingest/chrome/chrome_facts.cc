@@ -220,6 +220,9 @@ TraceBatch ReadExportedTracks(std::string_view json) {
 
 namespace {
 
+// Members that Kineto writes, and no other tool that is known.
+constexpr std::string_view kOfKineto[] = {"schemaVersion", "deviceProperties", "distributedInfo",
+                                          "baseTimeNanoseconds"};
 // Our own exports say which of their times was 0.
 constexpr std::string_view kTimeZero = "kprofTimeZeroNs";
 // And what of their tracks no event says.
@@ -248,6 +251,8 @@ Status ChromeFacts::See(std::string_view key, std::string_view value) {
     const std::optional<int64_t> zero_ns = FactIntegerOf(value);
     return zero_ns ? sink_.SetFact("time_zero_ns", *zero_ns) : OkStatus();
   }
+  sink_.SeeJob(key, value);
+  if (std::find(std::begin(kOfKineto), std::end(kOfKineto), key) != std::end(kOfKineto)) sink_.NameFormat("kineto");
   if (key == "baseTimeNanoseconds") base_unix_ns_ = FactIntegerOf(value);
   if (key == "distributedInfo") RETURN_IF_ERROR(SeeDistribution(value));
   return Keep(UnescapeJson(key), value);

@@ -48,11 +48,14 @@ Status NoKnownFormat(std::span<const char> first) {
 
 namespace {
 
-constexpr int64_t kShareOfSamples = 24;  // of all texts, those of counters, for each of a few readers
+constexpr int64_t kLookedAtBytes = 256 << 10;  // at once, of a source of which the first events are wanted
+constexpr int64_t kShareOfSamples = 24;        // of all texts, those of counters, for each of a few readers
 
 Status ReadAsChrome(const OpenSource& source, BatchSink& sink) {
+  const ChromeReaderOptions usual;
   return ReadChrome(source.text, source.pool, sink,
                     {.readers = source.threads,
+                     .piece_bytes = source.is_look ? kLookedAtBytes : usual.piece_bytes,
                      .most_event_bytes = source.limits.event_bytes,
                      .sample_text_bytes = static_cast<size_t>(source.limits.text_bytes / kShareOfSamples)});
 }
@@ -111,9 +114,12 @@ std::vector<std::string_view> SourceFormatNames() {
   return names;
 }
 
-std::optional<std::string> FormatReadAs(std::string_view asked) {
+std::vector<std::string> FormatsReadAs(std::string_view asked) {
   const SourceFormat* format = FindSourceFormat(asked);
-  return format == nullptr ? std::nullopt : std::optional(std::string(format->name));
+  if (format == nullptr) return {};
+  std::vector<std::string> names{std::string(format->name)};
+  if (!format->alias.empty()) names.emplace_back(format->alias);
+  return names;
 }
 
 }  // namespace kprof

@@ -58,11 +58,12 @@ struct OpenSource {
   WorkerPool& pool;
   size_t threads = 2;  // of the pool
   ReadingLimits limits = {};
+  bool is_look = false;  // little of it is to be read: it ends soon
 };
 
 struct SourceFormat {
   std::string_view name;   // as --format and the facts of a part have it
-  std::string_view alias;  // another name for --format
+  std::string_view alias;  // another name for --format, and of what one tool writes in it
   // A text may be packed, and can be read while it comes; a database is neither.
   bool is_text = true;
   // Words for people about a file that looks like this.
@@ -87,7 +88,8 @@ constexpr std::string_view kAnyFormat = "auto";
 // The values of --format: kAnyFormat, then the aliases and names.
 std::vector<std::string_view> SourceFormatNames();
 
-// The ReadSourceResult::format of a source that is to be read as `asked`; nothing: its bytes decide.
-std::optional<std::string> FormatReadAs(std::string_view asked);
+// The names of the format of a source that is to be read as `asked`: what ReadSourceResult::format may be. Empty: its
+// bytes decide.
+std::vector<std::string> FormatsReadAs(std::string_view asked);
 
 }  // namespace kprof

@@ -157,6 +157,21 @@ void FillRunWithoutCommand(const RunRow& row, v1::Run& out) {
   if (!row.trace.empty()) FillTrace(row.trace, out);
 }
 
+namespace {
+
+ImportGrouping GroupingOf(v1::ImportGrouping grouping) {
+  switch (grouping) {
+    case v1::IMPORT_GROUPING_ONE_RUN:
+      return ImportGrouping::kOneRun;
+    case v1::IMPORT_GROUPING_SEPARATE:
+      return ImportGrouping::kSeparate;
+    default:
+      return ImportGrouping::kByJob;
+  }
+}
+
+}  // namespace
+
 ImportRequest RequestOf(const Caller& caller, const v1::SubmitImportRequest& message) {
   ImportRequest request;
   request.uid = caller.uid;
@@ -171,6 +186,7 @@ ImportRequest RequestOf(const Caller& caller, const v1::SubmitImportRequest& mes
     to.may_be_none = source.may_be_none();
   }
   request.format = message.format().empty() ? "auto" : message.format();
+  request.grouping = GroupingOf(message.grouping());
   request.labels.insert(message.labels().begin(), message.labels().end());
   request.keep_sources = message.keep_sources();
   request.again = message.again();

@@ -109,11 +109,16 @@ grpc::ServerUnaryReactor* RunsServiceImpl::SubmitImport(grpc::CallbackServerCont
   }
   auto shared_import = std::make_shared<ImportRequest>(std::move(import));  // shared: std::function copies
   context_.loop.Post([this, shared_import, call, response] {
-    auto answer = [this, call, response](const Result<SubmittedImport>& submitted) {
+    auto answer = [this, call, response](const Result<std::vector<SubmittedImport>>& submitted) {
       RecordIfRefused(context_.audit, caller(), Rpc::kSubmitImport, submitted.status());
       if (!submitted.ok()) return call->End(submitted.status());
-      response->set_existing(submitted->existing);
-      call->EndWith(submitted->row, response->mutable_run());
+      for (size_t i = 1; i < submitted->size(); ++i) {
+        v1::SubmitImportResponse::Another& another = *response->add_others();
+        another.set_existing((*submitted)[i].existing);
+        FillRun((*submitted)[i].row, *another.mutable_run());
+      }
+      response->set_existing(submitted->front().existing);
+      call->EndWith(submitted->front().row, response->mutable_run());
     };
     context_.runs.SubmitImport(std::move(*shared_import), call->stop(), answer);
   });

@@ -12,7 +12,6 @@
 #include <stop_token>
 #include <string>
 
-#include "daemon/runs/imports/import_request.h"
 #include "daemon/runs/imports/import_work.h"
 #include "daemon/runs/life.h"
 #include "daemon/runs/run_context.h"
@@ -21,22 +20,6 @@
 #include "storage/db/db.h"
 
 namespace kprof {
-
-// An import that is stored.
-struct SubmittedImport {
-  RunRow row;
-  std::shared_ptr<const ImportPlan> plan;  // none: nothing is to be done, the run is there already
-  bool existing = false;                   // the same sources were imported before, and this is that run
-};
-
-// Makes a submitted import durable: claims its sources, looks whether the same were imported before, stores its row.
-// Queueing it is runs.h.
-//
-// Io loop only; `done` is called from it. `stop`: its client is gone; an import that is not stored by then is
-// kCancelled. An import that fails leaves nothing. Fails with kNotFound for a ticket that holds nothing. REQUIRES:
-// CheckImportRequest passed; the context has imports.
-void StoreSubmittedImport(const RunContext& context, ImportRequest request, std::string id, std::stop_token stop,
-                          std::function<void(Result<SubmittedImport>)> done);
 
 class ImportLife final : public Life {
  public:

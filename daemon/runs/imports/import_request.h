@@ -16,6 +16,13 @@ namespace kprof {
 
 inline constexpr char kImportTool[] = "import";  // RunRow::tool of an import
 
+// How the sources of an import become runs.
+enum class ImportGrouping : uint8_t {
+  kByJob,     // the sources of one job are one run: import_groups.h
+  kOneRun,    // all of them are
+  kSeparate,  // each is one
+};
+
 struct ImportRequest {
   struct Source {
     std::string ticket;  // held_sources.h
@@ -29,6 +36,7 @@ struct ImportRequest {
   std::vector<uint32_t> groups;
   std::vector<Source> sources;
   std::string format;  // "auto": as its bytes say
+  ImportGrouping grouping = ImportGrouping::kByJob;
   std::map<std::string, std::string> labels;
   bool keep_sources = false;
   bool again = false;  // also where the same was imported before

@@ -158,6 +158,7 @@ constexpr size_t kWarningBytes = 512;
 constexpr size_t kMostWarningsOfRun = 64;
 constexpr char kSourceIncomplete[] = "source_incomplete";
 constexpr char kSourceLeftOut[] = "source_left_out";
+constexpr char kRankByName[] = "rank_by_name";
 constexpr size_t kMostToldOfNone = 8;  // where no source is a trace
 
 std::string FileAt(const Layout& layout, const std::string& run_id, size_t i) {
@@ -183,10 +184,16 @@ TracePartRow RowOf(const ImportPlan& plan, const ImportPlan::Source& source, con
   return row;
 }
 
+void AddTrust(const char* code, const std::string& name, const std::string& why, std::vector<TrustReason>& trust) {
+  trust.push_back({code, "'" + ClippedText(name, 200) + "': " + ClippedText(why, kWarningBytes)});
+}
+
+std::string JoinedByName(int64_t rank) {
+  return "it says nothing of its job: by its name it is taken for rank " + std::to_string(rank) + " of this one";
+}
+
 void AddWarnings(const std::string& name, const std::vector<std::string>& warnings, std::vector<TrustReason>& trust) {
-  auto add = [&](const std::string& warning) {
-    trust.push_back({kSourceIncomplete, "'" + ClippedText(name, 200) + "': " + ClippedText(warning, kWarningBytes)});
-  };
+  const auto add = [&](const std::string& warning) { AddTrust(kSourceIncomplete, name, warning, trust); };
   for (size_t i = 0; i < warnings.size() && i < kMostWarnings; ++i) add(warnings[i]);
   if (warnings.size() > kMostWarnings) add(std::to_string(warnings.size() - kMostWarnings) + " more warnings");
 }
@@ -249,7 +256,9 @@ Status NoneIsATrace(const std::vector<TrustReason>& left_out) {
 // Which ranks they would be if no source said of itself which it is: most do not, and then no part is written twice.
 std::vector<std::optional<int64_t>> LikelyRanks(const ImportPlan& plan) {
   std::vector<SourceRank> sources;
-  for (const ImportPlan::Source& source : plan.sources) sources.push_back({source.told_name, source.rank});
+  for (const ImportPlan::Source& source : plan.sources) {
+    sources.push_back({source.told_name, source.rank ? source.rank : source.joined_as});
+  }
   std::vector<std::optional<int64_t>> ranks;
   for (const PartRank& part : RanksOf(sources)) ranks.push_back(part.rank);
   return ranks;
@@ -262,14 +271,17 @@ Status NameParts(const ImportContext& context, Files& files, const Layout& layou
   Imported& imported = read.imported;
   std::vector<SourceRank> sources;
   for (size_t i = 0; i < imported.trace.size(); ++i) {
-    sources.push_back({plan.sources[read.sources[i]].told_name, imported.trace[i].rank});
+    const ImportPlan::Source& source = plan.sources[read.sources[i]];
+    const std::optional<int64_t>& said = imported.trace[i].rank;
+    sources.push_back({source.told_name, said ? said : source.joined_as});
+    if (!said && source.joined_as) AddTrust(kRankByName, source.name, JoinedByName(*source.joined_as), imported.trust);
   }
   const std::vector<PartRank> parts = RanksOf(sources);
   for (size_t i = 0; i < parts.size(); ++i) {
     TracePartRow& row = imported.trace[i];
     row.name = parts[i].part;
     row.rank = parts[i].rank;
-    if (!parts[i].warning.empty()) AddWarnings(row.source_name, {parts[i].warning}, imported.trust);
+    if (!parts[i].warning.empty()) AddTrust(parts[i].code, row.source_name, parts[i].warning, imported.trust);
     const std::string path = FileAt(layout, run_id, read.sources[i]);
     if (read.told_ranks[i] != row.rank) {
       ASSIGN_OR_RETURN(row.bytes, context.set_rank(files, path, row.rank));

@@ -64,11 +64,12 @@ struct ImportPlan {
   struct Source {
     HeldSource held;
     std::string name;
-    std::optional<int64_t> rank;  // as it was asked for
-    std::string told_name;        // with its folder, where that was told
-    bool may_be_none = false;     // if it is no trace, it is left out
-    std::string artifact = {};    // its name, if it is an artifact of the run already
-    std::string format = {};      // empty: the plan's
+    std::optional<int64_t> rank;            // as it was asked for
+    std::string told_name;                  // with its folder, where that was told
+    bool may_be_none = false;               // if it is no trace, it is left out
+    std::string artifact = {};              // its name, if it is an artifact of the run already
+    std::string format = {};                // empty: the plan's
+    std::optional<int64_t> joined_as = {};  // the rank by which its name put it into this run: import_groups.h
   };
   std::vector<Source> sources;
   std::string format;

@@ -88,7 +88,7 @@ void TakeNumbersInNames(const std::vector<SourceRank>& sources, FreeRanks& ranks
   std::vector<size_t> unknown;
   std::vector<std::string_view> names;
   for (size_t i = 0; i < sources.size(); ++i) {
-    if (parts[i].rank || !parts[i].warning.empty()) continue;
+    if (parts[i].rank) continue;
     unknown.push_back(i);
     names.push_back(sources[i].name);
   }
@@ -164,14 +164,17 @@ std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
   for (const SourceRank& source : sources) names.push_back(source.name);
   const std::vector<std::optional<int64_t>> in_names = RanksInNames(names);
   FreeRanks ranks;
+  std::map<int64_t, int> parts_of;  // of a rank that several say
   for (size_t i = 0; i < sources.size(); ++i) {
     const std::optional<int64_t> wanted = sources[i].rank ? sources[i].rank : in_names[i];
     if (!wanted) continue;
-    if (ranks.Take(*wanted, sources[i].name)) {
-      parts[i].rank = wanted;
-    } else {
-      parts[i].warning = "it is of rank " + std::to_string(*wanted) + ", as '" + ranks.Whose(*wanted) + "' is";
-    }
+    parts[i].rank = wanted;
+    parts[i].part = "rank" + std::to_string(*wanted);
+    if (ranks.Take(*wanted, sources[i].name)) continue;
+    parts[i].part += "_" + std::to_string(++parts_of.try_emplace(*wanted, 1).first->second);
+    parts[i].code = kRankTwice;
+    parts[i].warning = "it is of rank " + std::to_string(*wanted) + ", as '" + ranks.Whose(*wanted) +
+                       "' is: both are parts of that rank";
   }
   TakeNumbersInNames(sources, ranks, parts);
   size_t in_order = 0;
@@ -180,17 +183,18 @@ std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
     PartRank& part = parts[i];
     if (!part.rank) {
       part.rank = ranks.TakeLowest(sources[i].name);
-      if (part.warning.empty()) {
-        ++in_order;
-        if (first_in_order == nullptr) first_in_order = &part;
-      }
+      ++in_order;
+      if (first_in_order == nullptr) first_in_order = &part;
     }
-    if (!part.warning.empty()) part.warning += "; it is taken for rank " + std::to_string(*part.rank);
-    part.part = "rank" + std::to_string(*part.rank);
+    if (part.part.empty()) part.part = "rank" + std::to_string(*part.rank);
   }
-  if (in_order > 1) {
-    first_in_order->warning = "neither it nor its name says its rank, and so it is with " +
-                              std::to_string(in_order - 1) + " more: they are numbered in the order of the files";
+  if (in_order > 0) {
+    first_in_order->code = kRankByOrder;
+    first_in_order->warning = in_order == 1 ? "neither it nor its name says its rank: it is taken for rank " +
+                                                  std::to_string(*first_in_order->rank) + ", the lowest that is left"
+                                            : "neither it nor its name says its rank, and so it is with " +
+                                                  std::to_string(in_order - 1) +
+                                                  " more: they are numbered in the order of the files";
   }
   return parts;
 }

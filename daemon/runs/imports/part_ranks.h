@@ -31,14 +31,18 @@ struct SourceRank {
   std::optional<int64_t> rank;  // as it was asked for, or as the source itself says
 };
 struct PartRank {
-  std::string part;  // its name: "trace", "rank3"
+  std::string part;  // its name: "trace", "rank3", "rank3_2"
   std::optional<int64_t> rank;
-  std::string warning;  // empty: none
+  std::string warning;    // empty: none
+  const char* code = "";  // of the warning, in the run's trust
 };
-// One part for each source, in their order. Each of several sources has a rank of its own: the known one, else the one
-// in its name, else the number in which the names of the remaining ones differ, else the lowest free one. A source
-// whose rank another one has already gets the lowest free one, with a warning. Where several sources are only numbered
-// in the order of the files, the first of them has a warning.
+inline constexpr char kRankByOrder[] = "rank_by_order";  // nobody says the rank
+inline constexpr char kRankTwice[] = "rank_twice";       // another source has the rank that it says
+
+// One part for each source, in their order. The rank of one of several is the known one, else the one in its name, else
+// the number in which the names of the remaining ones differ, else the lowest free one. Sources that say one rank are
+// parts of that rank, `rank3` and `rank3_2`, the later ones with a warning. Where sources are only numbered in the
+// order of the files, the first of them has a warning.
 std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources);
 
 }  // namespace kprof

@@ -93,6 +93,12 @@ TEST_F(ImportFilesTest, TakesThoseOfTheFoldersInAFolderAndTellsWhichTheyAreIn) {
   EXPECT_EQ(files[0].told_name, "rank0/trace.json");
   EXPECT_EQ(files[1].told_name, "rank1/trace.json");
   EXPECT_EQ(OpenImportFiles({files[1].path})->files.front().told_name, "rank1/trace.json");
+  std::filesystem::create_directories(folder_ / "other" + "/rank0");
+  Write("other/rank0/trace.json");
+  const std::vector<ImportFile> two = (*OpenImportFiles({folder_ / "job", folder_ / "other"})).files;
+  ASSERT_EQ(two.size(), 3u);
+  EXPECT_EQ(two[0].told_name, "job/rank0/trace.json");
+  EXPECT_EQ(two[2].told_name, "other/rank0/trace.json");
 }
 
 TEST_F(ImportFilesTest, TellsOfTheArchivesThatItPassedOverAndOfNothingElse) {

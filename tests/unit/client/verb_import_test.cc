@@ -108,6 +108,50 @@ TEST_F(VerbImportTest, WhatWasImportedBeforeIsSaidSo) {
   EXPECT_THAT(results_, HasSubstr("01jd"));
 }
 
+TEST_F(VerbImportTest, SeveralRunsAreATableOrALineEach) {
+  folder_.Put("a.json", "a");
+  folder_.Put("b.json", "b");
+  v1::Run done = Done();
+  v1::TracePart& part = *done.add_trace_parts();
+  part.set_rank(3);
+  part.set_source_name("a.json");
+  done.set_trace_part_count(1);
+  done.mutable_trace()->set_slices(77);
+  AnswerImports(done);
+  v1::Run failed = Failed("bad_input");
+  failed.set_id("01je");
+  daemon_.calls.submit_import = [=, this](const v1::SubmitImportRequest& request, v1::SubmitImportResponse& response) {
+    std::lock_guard lock(mu_);
+    submitted_.push_back(request);
+    *response.mutable_run() = done;
+    response.set_existing(true);
+    v1::SubmitImportResponse::Another& other = *response.add_others();
+    *other.mutable_run() = RunIn(v1::RUN_STATE_QUEUED);
+    other.mutable_run()->set_id("01je");
+    return OkStatus();
+  };
+  daemon_.calls.watch_run = [failed](const v1::WatchRunRequest& request, FakeStream<v1::WatchRunResponse> stream) {
+    EXPECT_EQ(request.id(), "01je");
+    EXPECT_TRUE(request.hold());
+    stream.write(Watched(failed));
+    return OkStatus();
+  };
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json"), folder_.Path("b.json")}), 10);
+  EXPECT_EQ(submitted_.back().grouping(), v1::IMPORT_GROUPING_BY_JOB);
+  EXPECT_THAT(notes_, HasSubstr("the files become 2 runs"));
+  EXPECT_THAT(notes_, HasSubstr("imported before, as run 01jd"));
+  EXPECT_THAT(results_, HasSubstr("RANKS"));
+  EXPECT_THAT(results_, testing::ContainsRegex("01jd +done +3 +77 +a.json"));
+  EXPECT_THAT(results_, testing::ContainsRegex("01je +bad_input"));
+  EXPECT_EQ(Kprofctl({"--json", "import", folder_.Path("a.json"), folder_.Path("b.json"), "--separate"}), 10);
+  EXPECT_EQ(submitted_.back().grouping(), v1::IMPORT_GROUPING_SEPARATE);
+  EXPECT_THAT(results_, testing::ContainsRegex("kprof.run.v1.*01jd.*\n.*kprof.run.v1.*01je.*\n"));
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json"), folder_.Path("b.json"), "--one-run", "--detach"}), 0);
+  EXPECT_EQ(submitted_.back().grouping(), v1::IMPORT_GROUPING_ONE_RUN);
+  EXPECT_THAT(results_, EndsWith("01jd\n01je\n"));
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json"), "--one-run", "--separate"}), 2);
+}
+
 TEST_F(VerbImportTest, ARunThatFailsIsItsExitCode) {
   folder_.Put("a.json", "a");
   AnswerImports(Failed("bad_input"));

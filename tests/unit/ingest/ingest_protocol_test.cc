@@ -117,6 +117,32 @@ TEST(IngestProtocol, AFrameLargerThanMayBeIsRefusedBeforeItIsThere) {
   EXPECT_EQ(TakeFrame(rest).status().code(), ErrorCode::kStorageBroken);
 }
 
+TEST(IngestProtocol, FactsOfASourceAreReadAsTheyWereSentAndWithinTheirLimits) {
+  const SourceFacts facts{.rank = 3,
+                          .world_size = std::nullopt,
+                          .job = "7",
+                          .backend = "nccl",
+                          .library = "2.21",
+                          .groups = {{.name = "0", .kind = "tp", .ranks = {0, 3, 5}}},
+                          .start_unix_ns = 9,
+                          .start_of_quarter_ns = 10};
+  EXPECT_EQ(DecodeSourceFacts(EncodeSourceFacts(facts)), facts);
+  EXPECT_EQ(DecodeSourceFacts(EncodeSourceFacts({})), SourceFacts());
+  EXPECT_FALSE(DecodeSourceFacts(""));
+  const auto decodes = [&](const std::function<void(SourceFacts&)>& change) {
+    SourceFacts changed = facts;
+    change(changed);
+    return DecodeSourceFacts(EncodeSourceFacts(changed)).has_value();
+  };
+  EXPECT_FALSE(decodes([](SourceFacts& f) { f.job = std::string(kMostFactTextBytes + 1, 'x'); }));
+  EXPECT_FALSE(decodes([](SourceFacts& f) { f.groups[0].kind = std::string(kMostFactTextBytes + 1, 'x'); }));
+  EXPECT_FALSE(decodes([](SourceFacts& f) { f.groups.resize(kMostFactGroups + 1); }));
+  EXPECT_FALSE(decodes([](SourceFacts& f) { f.groups[0].ranks = {5, 3}; }));
+  EXPECT_FALSE(decodes([](SourceFacts& f) { f.start_unix_ns = -1; }));
+  EXPECT_FALSE(decodes([](SourceFacts& f) { f.start_of_quarter_ns = kQuarterNs; }));
+  EXPECT_FALSE(decodes([](SourceFacts& f) { f.groups[0].ranks.resize(kMostFactRanks + 1); }));
+}
+
 TEST(IngestProtocol, MessagesAreReadAsTheyWereSent) {
   const std::optional<IngestRequest> request = DecodeIngestRequest(EncodeIngestRequest(
       {.name = "a", .format = "b", .threads = 3, .unpacked_bytes = 5, .memory_bytes = 6, .cpu_seconds = 7}));

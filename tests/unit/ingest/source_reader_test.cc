@@ -180,6 +180,7 @@ TEST_F(SourceReaderTest, SaysWhatItWasReadAs) {
     const Result<ReadSourceResult> read = Read("[]", {.format = format});
     ASSERT_TRUE(read.ok());
     EXPECT_EQ(read->format, "chrome");
+    EXPECT_EQ(Read(R"({"schemaVersion": 1, "traceEvents": []})", {.format = format})->format, "kineto");
   }
 }
 

@@ -85,7 +85,7 @@ TEST_F(TraceImportTest, APartHasWhatItsSourceHas) {
   const UniqueFd fd = Make(trace);
   const Result<ImportedPart> imported = Import(fd.get());
   ASSERT_TRUE(imported.ok()) << imported.status().ToString();
-  EXPECT_EQ(imported->format, "chrome");
+  EXPECT_EQ(imported->format, "kineto");
   EXPECT_EQ(imported->rank, 3);
   EXPECT_EQ(imported->source_bytes, static_cast<int64_t>(trace.size()));
   EXPECT_EQ(imported->source_hash, *HashSource(fd.get(), {}));
@@ -100,7 +100,7 @@ TEST_F(TraceImportTest, APartHasWhatItsSourceHas) {
   const MemoryPart part = Part();
   EXPECT_EQ(part.Rows(EventKind::kSlice), Rows{"slice 0+2000 0:7 gemm/kernel #5 {device=0, stream=7, correlation=#}"});
   EXPECT_EQ(part.facts.at("source_name"), "trace.json");
-  EXPECT_EQ(part.facts.at("source_format"), "chrome");
+  EXPECT_EQ(part.facts.at("source_format"), "kineto");
   EXPECT_EQ(part.facts.at("made_by"), "1.2.3");
   EXPECT_EQ(part.facts.at("source_hash"), imported->source_hash);
   EXPECT_EQ(part.facts.at("rank"), "3");

@@ -50,12 +50,18 @@ class ImportsFixture : public RunsFixture {
     return request;
   }
 
-  Result<SubmittedImport> SubmitImport(ImportRequest request, std::stop_token stop = {}) {
-    std::optional<Result<SubmittedImport>> answer;
+  Result<std::vector<SubmittedImport>> SubmitImports(ImportRequest request, std::stop_token stop = {}) {
+    std::optional<Result<std::vector<SubmittedImport>>> answer;
     runs_->SubmitImport(std::move(request), std::move(stop),
-                        [&](Result<SubmittedImport> submitted) { answer = std::move(submitted); });
+                        [&](Result<std::vector<SubmittedImport>> submitted) { answer = std::move(submitted); });
     EXPECT_TRUE(Until([&] { return answer.has_value(); }));
     return *answer;
+  }
+  // The only run, or the first one.
+  Result<SubmittedImport> SubmitImport(ImportRequest request, std::stop_token stop = {}) {
+    Result<std::vector<SubmittedImport>> submitted = SubmitImports(std::move(request), std::move(stop));
+    if (!submitted.ok()) return submitted.status();
+    return submitted->front();
   }
   std::string Import(ImportRequest request) {
     Result<SubmittedImport> submitted = SubmitImport(std::move(request));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "daemon/runs/run_metrics.h"
 #include "storage/crypto/sha256.h"
@@ -54,19 +55,19 @@ TEST_F(ImportsTest, AreDoneAlsoWhereNoThreadCanBeStarted) {
 TEST_F(ImportsTest, OfSeveralSourcesHaveAPartForEachRank) {
   const RunRow row =
       Ended(Import(Of({Source("a.json", "rank 7"), Source("worker3.json", "x"), Source("b.json", "rank 7 again")})));
-  EXPECT_THAT(FilesOf(row.id), ElementsAre("rank0.trace.db", "rank3.trace.db", "rank7.trace.db"));
-  EXPECT_EQ(row.trace[2].rank, 0);
+  EXPECT_THAT(FilesOf(row.id), ElementsAre("rank3.trace.db", "rank7.trace.db", "rank7_2.trace.db"));
+  EXPECT_EQ(row.trace[2].rank, 7);
   ASSERT_THAT(row.trust, SizeIs(1));
-  EXPECT_EQ(row.trust[0].code, "source_incomplete");
+  EXPECT_EQ(row.trust[0].code, "rank_twice");
   EXPECT_THAT(row.trust[0].message, HasSubstr("b.json"));
 }
 
 TEST_F(ImportsTest, WriteIntoEachPartTheRankThatTheRunGivesIt) {
-  const RunRow row = Ended(Import(Of({Source("a.json", "rank 0"), Source("b.json", "x"), Source("worker3.json", "y"),
-                                      Source("c.json", "rank 0 again"), Source("d.json", "z", 7)})));
+  const RunRow row = Ended(Import(Of({Source("a.json", "rank 1"), Source("b.json", "x"), Source("worker3.json", "y"),
+                                      Source("c.json", "rank 0"), Source("d.json", "z", 7)})));
   ASSERT_THAT(row.trace, SizeIs(5));
   // The others said so themselves, or were told so before they were read.
-  EXPECT_THAT(set_ranks_, ElementsAre(std::pair("source3.trace.db", std::optional<int64_t>(2))));
+  EXPECT_THAT(set_ranks_, ElementsAre(std::pair("source1.trace.db", std::optional<int64_t>(2))));
   for (const TracePartRow& part : row.trace) {
     EXPECT_EQ(part.bytes == kBytesWithRank, part.name == "rank2") << part.name;
     EXPECT_EQ(part.name, "rank" + std::to_string(part.rank.value_or(-1)));
@@ -105,7 +106,7 @@ TEST_F(ImportsTest, FailWholeWhenOneSourceDoesAndNameIt) {
 
 TEST_F(ImportsTest, LeaveOutWhatOfAFolderIsNoTraceAndNameIt) {
   ImportRequest request =
-      Of({Found("a.json", "none"), Found("worker5.json", "x"), Found("b.json", "none"), Found("c.json", "y")});
+      Of({Found("a.json", "none"), Found("worker5.json", "x"), Found("b.json", "none"), Found("worker0.json", "y")});
   request.keep_sources = true;
   const RunRow row = Ended(Import(request));
   EXPECT_EQ(row.state, RunState::kDone);
@@ -113,7 +114,7 @@ TEST_F(ImportsTest, LeaveOutWhatOfAFolderIsNoTraceAndNameIt) {
                                      TrustReason{"source_left_out", "'b.json' is no trace: it has no list of events"}));
   ASSERT_THAT(row.trace, SizeIs(2));
   EXPECT_EQ(row.trace[0].source_artifact, "worker5.json");
-  EXPECT_THAT(FilesOf(row.id), ElementsAre("c.json", "rank0.trace.db", "rank5.trace.db", "worker5.json"));
+  EXPECT_THAT(FilesOf(row.id), ElementsAre("rank0.trace.db", "rank5.trace.db", "worker0.json", "worker5.json"));
 }
 
 TEST_F(ImportsTest, NameEachOfMoreThanAHundredThatAreLeftOut) {
@@ -200,6 +201,148 @@ TEST_F(ImportsTest, AreSubmittedOnceWithOneKey) {
   request.idempotency_key = "key";
   const std::string first = Import(request);
   EXPECT_EQ(Import(request), first);  // its ticket is gone
+}
+
+// Sources whose looks say their jobs: "job J rank R", "world W rank R at SECONDS".
+class ImportsOfJobsTest : public ImportsFixture, public testing::Test {
+ protected:
+  void SetUp() override {
+    look_ = [this](const ImportSource& source, const ImportLimits&, const std::stop_token&) { return Look(source); };
+    ASSERT_TRUE(Open().ok());
+  }
+  std::vector<RunRow> ImportAll(ImportRequest request) {
+    const Result<std::vector<SubmittedImport>> submitted = SubmitImports(std::move(request));
+    EXPECT_TRUE(submitted.ok()) << submitted.status().ToString();
+    std::vector<RunRow> rows;
+    if (!submitted.ok()) return rows;
+    for (const SubmittedImport& import : *submitted) rows.push_back(Ended(import.row.id));
+    return rows;
+  }
+  std::vector<ImportRequest::Source> OfTwoJobs() {
+    return {Source("a.json", "job A rank 0"), Source("b.json", "job B rank 1"), Source("c.json", "job A rank 1"),
+            Source("d.json", "job B rank 0")};
+  }
+  int looks_ = 0;
+
+ private:
+  Result<SourceLook> Look(const ImportSource& source) {
+    ++looks_;
+    std::string bytes(100, '\0');
+    bytes.resize(static_cast<size_t>(::pread(source.fd, bytes.data(), bytes.size(), 0)));
+    SourceLook look;
+    if (bytes == "bad") return Fail(ErrorCode::kBadInput, "read it", "there is no JSON at byte 0");
+    if (bytes == "none") look.no_trace = Fail(ErrorCode::kBadInput, "read it", "it has no list of events");
+    std::istringstream words(bytes);
+    std::string word;
+    while (words >> word) {
+      if (word == "job") words >> look.facts.job;
+      if (word == "rank") words >> look.facts.rank.emplace();
+    }
+    return look;
+  }
+};
+
+TEST_F(ImportsOfJobsTest, AreARunForEachJob) {
+  const std::vector<RunRow> rows = ImportAll(Of(OfTwoJobs()));
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_THAT(rows[0].argv, ElementsAre("import", "a.json", "c.json"));
+  EXPECT_THAT(rows[1].argv, ElementsAre("import", "b.json", "d.json"));
+  EXPECT_LT(rows[0].id, rows[1].id);
+  EXPECT_EQ(runs_->queued(), 0u);
+}
+
+TEST_F(ImportsOfJobsTest, AreOneRunOrOneForEachFileWhereThatIsAskedFor) {
+  ImportRequest request = Of(OfTwoJobs());
+  request.grouping = ImportGrouping::kOneRun;
+  EXPECT_THAT(ImportAll(request), SizeIs(1));
+  ImportRequest separate = Of(OfTwoJobs());
+  separate.grouping = ImportGrouping::kSeparate;
+  EXPECT_THAT(ImportAll(separate), SizeIs(4));
+  EXPECT_EQ(looks_, 0);
+  (void)ImportAll(Of({Source("a.json", "job C rank 0")}));
+  EXPECT_EQ(looks_, 0);
+}
+
+TEST_F(ImportsOfJobsTest, OfTheSameBytesAreTheRunsThatAreThere) {
+  const std::vector<RunRow> first = ImportAll(Of(OfTwoJobs()));
+  std::vector<ImportRequest::Source> more = OfTwoJobs();
+  more.push_back(Source("e.json", "job C rank 0"));
+  const Result<std::vector<SubmittedImport>> again = SubmitImports(Of(std::move(more)));
+  ASSERT_THAT(*again, SizeIs(3));
+  EXPECT_TRUE((*again)[0].existing && (*again)[1].existing && !(*again)[2].existing);
+  EXPECT_EQ((*again)[1].row.id, first[1].id);
+  EXPECT_EQ(Ended((*again)[2].row.id).state, RunState::kDone);
+}
+
+TEST_F(ImportsOfJobsTest, AreSubmittedOnceWithOneKey) {
+  ImportRequest request = Of(OfTwoJobs());
+  request.idempotency_key = "key";
+  const std::vector<RunRow> first = ImportAll(request);
+  const std::vector<RunRow> again = ImportAll(request);  // their tickets are gone
+  ASSERT_THAT(again, SizeIs(2));
+  EXPECT_EQ(again[0].id + again[1].id, first[0].id + first[1].id);
+}
+
+TEST_F(ImportsOfJobsTest, WithAFileThatCannotBeReadAreOneRunThatFails) {
+  std::vector<ImportRequest::Source> sources = OfTwoJobs();
+  sources.push_back(Source("e.json", "bad"));
+  const std::vector<RunRow> rows = ImportAll(Of(std::move(sources)));
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].error->code, "bad_input");
+  EXPECT_THAT(rows[0].error->message, HasSubstr("e.json"));
+}
+
+TEST_F(ImportsOfJobsTest, WithACopyAreRefusedByTheRunOfBoth) {
+  const std::vector<RunRow> rows =
+      ImportAll(Of({Source("a.json", "job A rank 0"), Source("b.json", "x"), Source("c.json", "job A rank 0")}));
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_THAT(rows[0].error->message, HasSubstr("'a.json' and 'c.json' have the same bytes"));
+  EXPECT_EQ(rows[1].state, RunState::kDone);
+}
+
+TEST_F(ImportsOfJobsTest, LeaveOutWhatIsNoTraceInTheRunOfItsFolder) {
+  const std::vector<RunRow> rows =
+      ImportAll(Of({Found("settings.json", "none"), Found("a.json", "x"), Found("b.json", "y")}));
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_THAT(rows[0].trust,
+              ElementsAre(TrustReason{"source_left_out", "'settings.json' is no trace: it has no list of events"}));
+  EXPECT_THAT(rows[1].trust, IsEmpty());
+}
+
+TEST_F(ImportsOfJobsTest, SayWhichFileIsThereByItsNameAlone) {
+  const std::vector<RunRow> rows =
+      ImportAll(Of({Source("t_0.json", "job A rank 0"), Source("t_1.json", "x"), Source("t_2.json", "job A rank 2")}));
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].trace[1].name, "rank1");
+  ASSERT_THAT(rows[0].trust, SizeIs(1));
+  EXPECT_EQ(rows[0].trust[0].code, "rank_by_name");
+}
+
+TEST_F(ImportsOfJobsTest, AreRefusedWhereTheQueueHasNoRoomForAllOfThem) {
+  options_.queue.runs_per_uid = 1;
+  Restart();
+  const Result<std::vector<SubmittedImport>> refused = SubmitImports(Of(OfTwoJobs()));
+  EXPECT_EQ(refused.status().code(), ErrorCode::kQueueFull);
+  EXPECT_THAT(ImportAll(Of({Source("a.json", "job A rank 0")})), SizeIs(1));
+}
+
+TEST_F(ImportsOfJobsTest, LiveAllWhileTheirClientHoldsOneOfThem) {
+  import_threads_ = 4;
+  Restart();
+  ImportRequest request = Of({Source("a.json", "wait"), Source("b.json", "wait")});
+  request.grouping = ImportGrouping::kSeparate;
+  request.attached = true;
+  // The same bytes twice are fine in two runs.
+  const Result<std::vector<SubmittedImport>> submitted = SubmitImports(std::move(request));
+  ASSERT_THAT(*submitted, SizeIs(2));
+  const std::string ids[] = {(*submitted)[0].row.id, (*submitted)[1].row.id};
+  ASSERT_TRUE(Until([&] { return reading_ == 2; }));
+  runs_->Hold(ids[0]);
+  Pass(60'000);
+  EXPECT_NE(runs_->FindOpenRow(ids[1]), nullptr);
+  runs_->Unhold(ids[0]);
+  Pass(11'000);
+  for (const std::string& id : ids) EXPECT_EQ(Ended(id).error->code, "client_gone");
 }
 
 TEST_F(ImportsTest, EndWhenTheyAreCancelledInAnyState) {

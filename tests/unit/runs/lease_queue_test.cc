@@ -6,7 +6,7 @@ namespace kprof {
 namespace {
 
 constexpr size_t kPlaces = 2;
-constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kQueueSecondNs = 1'000'000'000;
 
 class LeaseQueueTest : public testing::Test {
  protected:
@@ -163,16 +163,16 @@ TEST_F(LeaseQueueTest, EstimatesTheWaitFromTheLastHolds) {
   EXPECT_EQ(Grant(), "first");
   Add("second", {"0"});
   EXPECT_EQ(WaitNs("second"), std::nullopt) << "nobody knows yet how long holds take";
-  now_ns_ = 10 * kSecond;
+  now_ns_ = 10 * kQueueSecondNs;
   Remove("first");
   EXPECT_EQ(Grant(), "second");
   Add("third", {"0"});
   Add("fourth", {"0", "1"});
-  EXPECT_EQ(WaitNs("third"), 10 * kSecond);
-  EXPECT_EQ(WaitNs("fourth"), 20 * kSecond);
-  now_ns_ += 3 * kSecond;
-  EXPECT_EQ(WaitNs("third"), 7 * kSecond);
-  now_ns_ += 30 * kSecond;
+  EXPECT_EQ(WaitNs("third"), 10 * kQueueSecondNs);
+  EXPECT_EQ(WaitNs("fourth"), 20 * kQueueSecondNs);
+  now_ns_ += 3 * kQueueSecondNs;
+  EXPECT_EQ(WaitNs("third"), 7 * kQueueSecondNs);
+  now_ns_ += 30 * kQueueSecondNs;
   EXPECT_EQ(WaitNs("third"), 0) << "the holder takes longer than others did";
 }
 
@@ -180,12 +180,12 @@ TEST_F(LeaseQueueTest, EstimatesTheWaitForAPlaceWithoutADevice) {
   for (const char* id : {"a", "b"}) Add(id, {});
   EXPECT_EQ(Grant(), "a");
   EXPECT_EQ(Grant(), "b");
-  now_ns_ = 4 * kSecond;
+  now_ns_ = 4 * kQueueSecondNs;
   Remove("a");
   for (const char* id : {"c", "d", "e"}) Add(id, {});
   EXPECT_EQ(Grant(), "c");
-  EXPECT_EQ(WaitNs("d"), 2 * kSecond);  // two places change hands twice in four seconds
-  EXPECT_EQ(WaitNs("e"), 4 * kSecond);
+  EXPECT_EQ(WaitNs("d"), 2 * kQueueSecondNs);  // two places change hands twice in four seconds
+  EXPECT_EQ(WaitNs("e"), 4 * kQueueSecondNs);
 }
 
 TEST_F(LeaseQueueTest, CountsWhoWaitsAndWhoHolds) {

@@ -77,14 +77,15 @@ TEST(RanksOf, LeavesASingleSourceWithoutOneWhereNobodySaysIt) {
 
 TEST(RanksOf, TakesWhatIsKnownThenTheNameThenTheOrder) {
   EXPECT_EQ(Text(RanksOf({{"x.json", std::nullopt}, {"rank0.json", 5}, {"rank1.json", std::nullopt}})),
-            "rank0 rank5 rank1 ");
+            "rank0! rank5 rank1 ");
   EXPECT_EQ(Text(RanksOf({{"x", std::nullopt}, {"y", std::nullopt}, {"r0", std::nullopt}})), "rank1! rank2 rank0 ");
 }
 
 TEST(RanksOf, TakesTheNumberInWhichNamesDifferBeforeTheOrder) {
   EXPECT_EQ(Text(RanksOf({{"t1.json", std::nullopt}, {"t10.json", std::nullopt}, {"t2.json", std::nullopt}})),
             "rank1 rank10 rank2 ");
-  EXPECT_EQ(Text(RanksOf({{"t1.json", std::nullopt}, {"x.json", 1}, {"t2.json", std::nullopt}})), "rank0 rank1 rank2 ");
+  EXPECT_EQ(Text(RanksOf({{"t1.json", std::nullopt}, {"x.json", 1}, {"t2.json", std::nullopt}})),
+            "rank0! rank1 rank2 ");
 }
 
 TEST(RanksOf, SaysOnceThatRanksAreButTheOrderOfTheFiles) {
@@ -95,14 +96,23 @@ TEST(RanksOf, SaysOnceThatRanksAreButTheOrderOfTheFiles) {
       "neither it nor its name says its rank, and so it is with 1 more: they are numbered in the order of the files");
 }
 
+TEST(RanksOf, SaysSoAlsoOfTheOnlyOneThatIsLeftOver) {
+  const std::vector<PartRank> parts = RanksOf({{"a", 0}, {"b", std::nullopt}, {"c", 1}});
+  EXPECT_EQ(Text(parts), "rank0 rank2! rank1 ");
+  EXPECT_STREQ(parts[1].code, "rank_by_order");
+  EXPECT_EQ(parts[1].warning, "neither it nor its name says its rank: it is taken for rank 2, the lowest that is left");
+}
+
 TEST(RanksOf, TakesNoRankFromNamesThatHaveTheSameBehindAnR) {
   EXPECT_EQ(Text(RanksOf({{"r50_resnet_a.json", std::nullopt}, {"r50_resnet_b.json", std::nullopt}})), "rank0! rank1 ");
 }
 
-TEST(RanksOf, GivesOneThatSaysAnothersRankTheLowestThatIsLeftAndWarns) {
-  const std::vector<PartRank> parts = RanksOf({{"a", 0}, {"b", 0}, {"c", 1}});
-  EXPECT_EQ(Text(parts), "rank0 rank2! rank1 ");
-  EXPECT_EQ(parts[1].warning, "it is of rank 0, as 'a' is; it is taken for rank 2");
+TEST(RanksOf, MakesPartsOfOneRankOfThoseThatSayTheSameAndInventsNone) {
+  const std::vector<PartRank> parts = RanksOf({{"a", 0}, {"b", 0}, {"c", 1}, {"d", 0}});
+  EXPECT_EQ(Text(parts), "rank0 rank0_2! rank1 rank0_3! ");
+  EXPECT_EQ(parts[1].rank, 0);
+  EXPECT_STREQ(parts[1].code, "rank_twice");
+  EXPECT_EQ(parts[1].warning, "it is of rank 0, as 'a' is: both are parts of that rank");
 }
 
 }  // namespace

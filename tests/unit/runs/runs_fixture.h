@@ -51,8 +51,8 @@ class RunsFixture {
     parts.boot_id = boot_id_;
     sources_ = std::make_unique<HeldSources>(*loop_);
     import_pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = import_threads_});
-    imports_ =
-        std::make_unique<ImportContext>(ImportContext{import_, set_rank_, {}, *sources_, *import_pool_, *workers_});
+    imports_ = std::make_unique<ImportContext>(
+        ImportContext{import_, set_rank_, {}, *sources_, *import_pool_, *workers_, look_});
     if (import_) parts.imports = imports_.get();
     runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(recovered));
     loop_->RunUntilIdle();  // this thread is the loop's
@@ -180,6 +180,7 @@ class RunsFixture {
   bool system_mode_ = false;      // clients and the helper start commands
   ImportContext::Import import_;  // none: nothing is imported
   ImportContext::SetRank set_rank_;
+  ImportContext::Look look_;   // none: the sources of an import are one run
   size_t import_threads_ = 0;  // 0: within the loop
   std::unique_ptr<FakeLauncher> launcher_;
   std::unique_ptr<FakeCallerGrants> grants_;

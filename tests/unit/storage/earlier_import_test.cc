@@ -51,8 +51,8 @@ TEST_F(EarlierImportTest, FindsTheNewestOfTheSameSourcesInAnyOrder) {
 
 TEST_F(EarlierImportTest, IsAnotherOneWhenItIsReadAsAnotherFormatOrAnotherRankWasAskedFor) {
   Insert(Import("a", {"10-aa"}));
-  EXPECT_EQ(Found({{"10-aa", "chrome", {}}}), "a");
-  EXPECT_EQ(Found({{"10-aa", "nsys-sqlite", {}}}), "");
+  EXPECT_EQ(Found({{"10-aa", {{"kineto"}, {"chrome"}}, {}}}), "a");
+  EXPECT_EQ(Found({{"10-aa", {{"nsys-sqlite"}}, {}}}), "");
   EXPECT_EQ(Found({{"10-aa", {}, 3}}), "");
 }
 

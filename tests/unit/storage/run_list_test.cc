@@ -127,6 +127,47 @@ TEST_F(SeenRunsTest, CountsBackAmongWhatIsSeen) {
   EXPECT_EQ(ReadRecentRunId(db_, 3, 1000).status().code(), ErrorCode::kNotFound);
 }
 
+TEST_F(SeenRunsTest, TheAnswerToAnImportIsTheLastRunOfWhoAskedUntilANewerOneIsThere) {
+  ASSERT_TRUE(NoteAnswer(db_, 1000, "a").ok());
+  const auto recent = [&](std::optional<uint32_t> asker) {
+    std::string ids;
+    for (int64_t back = 0; back < 5; ++back) {
+      const Result<std::string> id = ReadRecentRunId(db_, back, {}, asker);
+      ids += id.ok() ? *id : "?";
+    }
+    EXPECT_EQ(ReadRecentRunId(db_, 5, {}, asker).status().code(), ErrorCode::kNotFound);
+    return ids;
+  };
+  EXPECT_EQ(recent(1000), "aedcb");
+  EXPECT_EQ(recent(1001), "edcba");
+  EXPECT_EQ(recent({}), "edcba");
+  EXPECT_EQ(*ReadRecentRunId(db_, 0, 1000, 1000) + *ReadRecentRunId(db_, 1, 1000, 1000), "ad");
+  ASSERT_TRUE(DeleteRun(db_, "e").ok());
+  Insert(SampleRun("f"));
+  EXPECT_EQ(recent(1000), "fadcb");
+  ASSERT_TRUE(NoteAnswer(db_, 1000, "c").ok());
+  EXPECT_EQ(recent(1000), "cfdba");
+  ASSERT_TRUE(DeleteRun(db_, "c").ok());
+  EXPECT_EQ(*ReadRecentRunId(db_, 0, {}, 1000), "f");
+}
+
+TEST_F(RunListTest, AnImportThatFailedIsNotTheLastRun) {
+  const auto insert = [&](const std::string& id, const std::string& tool, RunState state) {
+    RunRow run = SampleRun(id);
+    run.tool = tool;
+    run.state = state;
+    Insert(run);
+  };
+  insert("a", "import", RunState::kDone);
+  insert("b", "command", RunState::kFailed);
+  insert("c", "import", RunState::kFailed);
+  insert("d", "import", RunState::kCancelled);
+  EXPECT_EQ(*ReadRecentRunId(db_, 0, {}), "b");
+  EXPECT_EQ(*ReadRecentRunId(db_, 1, 1000), "a");
+  Insert(SampleRun("e"));
+  EXPECT_EQ(*ReadRecentRunId(db_, 0, {}), "e");
+}
+
 TEST_F(RunListTest, PagesThroughAllRunsWithoutGapOrRepeat) {
   std::vector<std::string> expected;
   for (int i = 99; i >= 10; --i) {

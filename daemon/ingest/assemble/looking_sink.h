@@ -1,0 +1,50 @@
+// A look at a source, before it is read whole: takes from its reader what it says of its job, and nothing else, and
+// ends the reading once that is known.
+//
+// One thread. Used in the process that takes hostile files apart.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/ingest/assemble/batch_sink.h"
+#include "daemon/ingest/source/source_facts.h"
+#include "storage/base/status.h"
+#include "storage/trace/write/trace_batch.h"
+
+namespace kprof {
+
+// How far a look goes on, in bytes of the source as it lies on disk, where its beginning does not say what it is of.
+constexpr int64_t kMostLookedAtBytes = int64_t{64} << 20;
+
+class LookingSink final : public BatchSink {
+ public:
+  // The reader fails with what this returns once enough is known; see has_enough().
+  Status Take(TraceBatch batch) override;
+  Status SetFact(std::string_view name, std::string_view text) override;
+  Status SetFact(std::string_view name, int64_t value) override;
+  void SeeJob(std::string_view key, std::string_view value) override;
+  void Warn(std::string /*what*/) override {}
+  Status Progress(int64_t bytes, int64_t events) override;
+
+  // True: the reader was ended, and its failure is none.
+  bool has_enough() const { return has_enough_; }
+  SourceFacts TakeFacts();
+
+ private:
+  Status EndIfEnough();
+
+  SourceFacts facts_;
+  std::optional<int64_t> base_unix_ns_;
+  std::optional<int64_t> first_ns_;  // of the events of the first batch that has any
+  bool has_distribution_ = false;
+  bool has_enough_ = false;
+};
+
+// Reads the list of groups of a distributedInfo (pg_config): those with a name and with ranks, as far as the limits of
+// source_facts.h go. Pure; reads as json_scan.h does.
+std::vector<SourceFacts::Group> ReadRankGroups(std::string_view json);
+
+}  // namespace kprof
