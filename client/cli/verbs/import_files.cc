@@ -36,7 +36,8 @@ bool EndsWithOneOf(std::string_view name, const std::string_view (&endings)[n]) 
 
 Status CannotRead(int error, const std::string& path) {
   const std::string act = "read " + TerminalText(path);
-  if (error == ENOENT || error == ENOTDIR) return Fail(ErrorCode::kUsage, act, "there is no such file", "name another");
+  if (error == ENOENT || error == ENOTDIR)
+    return Fail(ErrorCode::kBadInput, act, "there is no such file", "name another");
   if (error == EMFILE)
     return Fail(ErrorCode::kUsage, act, "too many files are open", "raise the limit: ulimit -n 4096");
   return FailErrno(error, act);

@@ -169,15 +169,20 @@ void WriteRuns(const std::vector<ImportedRun>& runs, const VerbContext& context)
     for (const ImportedRun& imported : runs) context.output.Write(RunJsonLine(imported.run));
     return;
   }
-  Table table({{"ID"}, {"STATE"}, {"RANKS"}, {"SLICES", Align::kRight}, {"TRUST"}, {"FILES"}},
-              context.output.ResultWidth(), [&context](std::string_view line) { context.output.Write(line); });
+  Table table(
+      {{"ID"}, {"STATE"}, {"RANKS"}, {"SLICES", Align::kRight}, {"TRUST", Align::kLeft, Cut::kAtEnd}, {"FILES"}},
+      context.output);
   for (const auto& [run, existing] : runs) {
     std::set<std::string> codes;
     for (const v1::TrustReason& reason : run.trust()) codes.insert(reason.code());
     std::string trust;
     for (const std::string& code : codes) trust += (trust.empty() ? "" : ",") + code;
-    table.AddRow({run.id(), run.has_error() ? run.error().code() : RunStateName(run.state()), RankText(run),
-                  run.has_trace() ? std::to_string(run.trace().slices()) : "", trust, SourceNames(run)});
+    table.AddStyledRow({{run.id()},
+                        {run.has_error() ? run.error().code() : RunStateName(run.state()), StyleOf(run.state())},
+                        {RankText(run)},
+                        {run.has_trace() ? std::to_string(run.trace().slices()) : ""},
+                        {trust, TextStyle::kWarning},
+                        {SourceNames(run)}});
   }
   table.Finish();
 }
@@ -218,13 +223,13 @@ Status RunVerb(const ImportArgs& args, const VerbContext& context) {
     runs = RunsOf(submitted);
     RETURN_IF_ERROR(FollowAll(runs, args, context, interrupts));
   }
+  const auto report = [&context](const v1::Run& run) { return ShortReport(run, context.output.result_has_colours()); };
   if (args.detach && !context.global.json) {
     for (const ImportedRun& imported : runs) {
-      context.output.Write(imported.existing && runs.size() == 1 ? ShortReport(imported.run)
-                                                                 : imported.run.id() + "\n");
+      context.output.Write(imported.existing && runs.size() == 1 ? report(imported.run) : imported.run.id() + "\n");
     }
   } else if (runs.size() == 1 && !context.global.json) {
-    context.output.Write(ShortReport(runs.front().run));
+    context.output.Write(report(runs.front().run));
   } else {
     WriteRuns(runs, context);
   }

@@ -137,7 +137,7 @@ TEST_F(ImportFilesTest, AFolderOfArchivesAloneSaysToUnpackThem) {
 
 TEST_F(ImportFilesTest, SaysWhatCannotBeRead) {
   const Status absent = OpenImportFiles({folder_ / "absent.json"}).status();
-  EXPECT_EQ(absent.code(), ErrorCode::kUsage);
+  EXPECT_EQ(absent.code(), ErrorCode::kBadInput);
   EXPECT_THAT(absent.ToString(), HasSubstr("absent.json"));
   const Status empty = OpenImportFiles({folder_ / ""}).status();
   EXPECT_EQ(empty.code(), ErrorCode::kUsage);
