@@ -191,8 +191,8 @@ Status Daemon::Rooms::Build(ServiceManager& manager) {
   };
   ASSIGN_OR_RETURN(catalog, Catalog::Open(catalog_options, *files));
   metrics.storage.LookAt(*catalog, *files);
-  storage_room = std::make_unique<StorageRoom>(loop, bulk, *catalog, *files, [this](const Status& room) {
-    room_trouble = room.ok() ? "" : room.ToString();
+  storage_room = std::make_unique<StorageRoom>(loop, bulk, *catalog, *files, [this](const Status&, bool is_full) {
+    room_trouble = is_full ? "the disk of the state folder is full" : "";
     catalog->changes().Bump();
   });
   metrics.all.BeforeText([this] { metrics.trace_cache_bytes.Set(static_cast<double>(trace_columns.size_bytes())); });
@@ -258,8 +258,8 @@ Status Daemon::Rooms::Build(ServiceManager& manager) {
   runs = std::make_unique<Runs>(run_context, run_options, last_id, std::move(recovered));
   revoked_access = std::make_unique<RevokedAccess>(loop, workers, *catalog, *runs, *audit);
   const bool is_system = config.mode == Mode::kSystem;
-  NodeInfo node{HostName(),         DaemonVersion(), is_system ? "system" : "user",
-                config.socket_path, clock.unix_ns(), config.devices.tool_path};
+  NodeInfo node{HostName(),      DaemonVersion(),          is_system ? "system" : "user", config.socket_path,
+                clock.unix_ns(), config.devices.tool_path, launch_setup->own_children()};
   rpc = std::make_unique<ServiceContext>(ServiceContext{loop,
                                                         clock,
                                                         workers,

@@ -135,7 +135,9 @@ Result<FileSource> FileSource::Open(const std::string& path) {
   UniqueFd fd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const std::string name = standard ? "standard input" : path;
   if (fd.valid()) return FileSource(name, std::move(fd));
-  if (errno == ENOENT) return Fail(ErrorCode::kBadInput, "read " + name, "there is no such file", "name another file");
+  if (errno == ENOENT || errno == ENOTDIR) {
+    return Fail(ErrorCode::kBadInput, "read " + name, "there is no such file", "name another file");
+  }
   return FileFailure(errno, "read " + name);
 }
 

@@ -4,14 +4,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
-#include <sstream>
-#include <system_error>
 
-#include "storage/base/environment.h"
+#include "daemon/devices/vendor_tools.h"
 
 namespace kprof {
 namespace {
@@ -111,17 +107,6 @@ Diagnosis CheckSwap(const std::string& root) {
                  "as root: swapoff -a while you measure");
 }
 
-// The first word of the line that is a version: "535.104.05".
-std::string VersionIn(const std::string& line) {
-  std::istringstream words(line);
-  for (std::string word; words >> word;) {
-    const bool is_version =
-        word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos;
-    if (is_version) return word;
-  }
-  return "";
-}
-
 // A row for each driver that is loaded.
 void AddDrivers(const std::string& root, std::vector<Diagnosis>& found) {
   if (const std::optional<std::string> nvidia = ReadLine(root + "/proc/driver/nvidia/version")) {
@@ -154,47 +139,25 @@ void AddProfilerPermission(const std::string& root, std::vector<Diagnosis>& foun
   }
 }
 
-// "2024.1.1", where a folder of the path is called so, as those of NVIDIA's tools are; else empty.
-std::string VersionInPath(const std::filesystem::path& path) {
-  std::string version;
-  for (const std::filesystem::path& folder : path.parent_path()) {
-    const std::string name = folder.string();
-    const size_t begin = name.find_first_of("0123456789");
-    if (begin == std::string::npos) continue;
-    const std::string digits = name.substr(begin);
-    const bool is_version =
-        digits.find('.') != std::string::npos && digits.find_first_not_of("0123456789.") == std::string::npos;
-    if (is_version) version = digits;
-  }
-  return version;
-}
-
-Diagnosis CheckTools(const std::string& tool_path) {
+Diagnosis CheckTools(const std::string& tool_path, OwnChildren* own) {
   const std::string check = "tools";
-  const char* path = std::getenv("PATH");
-  const std::string places = tool_path + (tool_path.empty() ? "" : ":") + (path == nullptr ? kStandardPath : path);
-  std::string found;
-  for (const char* name : {"ncu", "nsys", "dcgmi", "neuron-ls", "neuron-monitor", "neuron-profile"}) {
-    std::string program;
-    if (FindProgram(name, {"PATH=" + places}, program) != 0) continue;
-    std::error_code error;
-    const std::filesystem::path real = std::filesystem::canonical(program, error);
-    const std::string version = error ? "" : VersionInPath(real);
-    found +=
-        (found.empty() ? "" : ", ") + std::string(name) + (version.empty() ? "" : " " + version) + " (" + program + ")";
+  std::string text;
+  for (const VendorTool& tool : FindVendorTools(tool_path, own)) {
+    text += (text.empty() ? "" : ", ") + tool.name + (tool.version.empty() ? "" : " " + tool.version) + " (" +
+            tool.program + ")";
   }
-  if (found.empty()) return Ok(check, "none of NVIDIA's and Neuron's is in kprofd's PATH or tool_path");
-  return Ok(check, found);
+  if (text.empty()) return Ok(check, "none of NVIDIA's and Neuron's is in kprofd's PATH or tool_path");
+  return Ok(check, text);
 }
 
 }  // namespace
 
-std::vector<Diagnosis> DiagnoseNode(const std::string& tool_path, const std::string& root) {
+std::vector<Diagnosis> DiagnoseNode(const std::string& tool_path, OwnChildren* own, const std::string& root) {
   std::vector<Diagnosis> found = {CheckGovernor(root), CheckTurbo(root),      CheckClockSource(root), CheckLoad(root),
                                   CheckSwap(root),     CheckPerfEvents(root), CheckOpenFiles()};
   AddDrivers(root, found);
   AddProfilerPermission(root, found);
-  found.push_back(CheckTools(tool_path));
+  found.push_back(CheckTools(tool_path, own));
   return found;
 }
 

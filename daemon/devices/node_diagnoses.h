@@ -1,10 +1,13 @@
 // The obstacles on this node that keep kprofd from measuring well, each with its remedy, and the drivers and vendors'
-// tools that it has. Reads /proc and /sys (another root for tests) and looks for programs; changes and starts nothing.
-// Blocks for a few ms: call it from a worker.
+// tools that it has (vendor_tools.h). Reads /proc and /sys (another root for tests) and asks the tools for their
+// versions; changes nothing. Blocks for some 100 ms, with a tool that hangs for 3 s: call it from a worker that lives
+// on.
 #pragma once
 
 #include <string>
 #include <vector>
+
+#include "daemon/process/worker/tool_process.h"
 
 namespace kprof {
 
@@ -18,6 +21,8 @@ struct Diagnosis {
 };
 
 // `tool_path`: folders, with a colon between them, where vendors' tools are looked for before PATH.
-std::vector<Diagnosis> DiagnoseNode(const std::string& tool_path = "", const std::string& root = "");
+// `own`: where children of this process are entered; null: nowhere.
+std::vector<Diagnosis> DiagnoseNode(const std::string& tool_path = "", OwnChildren* own = nullptr,
+                                    const std::string& root = "");
 
 }  // namespace kprof

@@ -27,6 +27,7 @@ namespace kprof {
 class CeilingBook;
 class DeviceClocks;
 class NodeDevices;
+class OwnChildren;
 class PeakTable;
 class UserNames;
 
@@ -37,7 +38,8 @@ struct NodeInfo {
   std::string mode;  // "user" or "system"
   std::string socket_path;
   int64_t started_unix_ns = 0;
-  std::string tool_path;  // folders where vendors' tools are looked for before PATH
+  std::string tool_path;       // folders where vendors' tools are looked for before PATH
+  OwnChildren* own = nullptr;  // where children of this process are entered; null: nowhere
 };
 
 // The state of the catalog: "ok", "checking", or what is wrong. Io loop only.

@@ -123,6 +123,10 @@ bool Reorders(uint32_t code_point) {
 
 }  // namespace
 
+bool IsUnsafeOnTerminal(uint32_t code_point) {
+  return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0) || Reorders(code_point);
+}
+
 bool IsUtf8(std::string_view bytes) {
   while (!bytes.empty()) {
     const Utf8Step step = NextUtf8(bytes);

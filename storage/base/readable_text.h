@@ -49,6 +49,9 @@ std::string ReadableText(std::string_view bytes);
 // UTF-8 become \xNN; characters that reorder text become \u{202e}.
 std::string TerminalText(std::string_view bytes);
 
+// True for a character that moves a terminal's cursor, changes its colours or reorders the text after it.
+bool IsUnsafeOnTerminal(uint32_t code_point);
+
 // ReadableText, cut to about `limit_bytes` where it is longer, with "..." in place of the rest.
 std::string ClippedText(std::string_view bytes, size_t limit_bytes);
 

@@ -76,10 +76,16 @@ class TableTest(TerminalTest):
         self.assertIn("1.235 s", narrow)
         self.assertIn("1.5 GiB", narrow)
         self.assertIn("12345678", narrow)
-        self.assertIn(name, self.shown("query", "--wide", sql))
+        wide = self.shown("query", "--wide", sql)
+        self.assertIn(name, wide)
+        self.assertIn("  1234567890  1610612736  12345678\n", wide)
         piped = self.ctl.run("query", sql).text
         self.assertIn(name, piped)
         self.assertIn("  1234567890  1610612736  12345678\n", piped)
+
+    def test_times_of_events_keep_every_digit(self):
+        shown = self.shown("query", "SELECT 1234567890123 AS ts_ns, 7 AS start_ns, 1234567890123 AS dur_ns")
+        self.assertRegex(shown, r"\n *1,234,567,890,123 ns +7 ns +1,234\.568 s\n")
 
     def test_columns_that_do_not_fit_are_named(self):
         sql = "SELECT " + ", ".join(f"{1000000000 + i} AS number_{i}" for i in range(12))
@@ -94,6 +100,10 @@ class TableTest(TerminalTest):
         self.assertNotIn("\x1b", shown)
         self.assertNotIn("\x9b", shown)
         self.assertIn("\\x1b[31mred\\ntwo", shown)
+        for form in ("json", "ndjson"):
+            shown = self.shown("query", "--format", form, sql)
+            self.assertNotIn("\x9b", shown)
+            self.assertIn("\\u009bJ", shown)
         self.assertEqual(self.ctl.run("query", "--format", "csv", sql).out,
                          'text,c1\r\n"\x1b[31mred\ntwo",\x9bJ\r\n'.encode())
 
@@ -174,7 +184,8 @@ class MistakesTest(TerminalTest):
     def test_a_missing_file_is_bad_input_everywhere(self):
         run = self.ctl.capture("true")["id"]
         missing = os.path.join(self.daemon.folder, "missing")
-        for args in (("query", "@" + missing), ("artifacts", run, "put", missing)):
+        for args in (("query", "@" + missing), ("artifacts", run, "put", missing), ("import", missing),
+                     ("import", missing + "/below"), ("query", f"@{missing}/below")):
             with self.subTest(args=args):
                 self.assertEqual(self.ctl.run("--json", *args, expect="bad_input").error["code"], "bad_input")
 
@@ -222,6 +233,7 @@ class CompletionTest(TerminalTest):
         type_and_see("kprofctl capture --device no\t", "none ")
         type_and_see("kprofctl analyze temporal-b\t", "temporal-breakdown ")
         type_and_see("kprofctl help se\t", "session ")
+        type_and_see(f"KPROF_SOCKET= kprofctl --socket={self.ctl.socket} show {first[:-2]}\t", f"show {first} ")
 
 
 if __name__ == "__main__":

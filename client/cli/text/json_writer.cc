@@ -38,6 +38,11 @@ void JsonWriter::Quote(std::string_view bytes) {
       out_ += "\\r";
     } else if (first < 0x20 || first == 0x7f) {
       out_ += "\\u00" + HexEscape(first).substr(2);
+    } else if (IsUnsafeOnTerminal(step.code_point)) {
+      // The same text to a reader of JSON; a terminal does not obey it.
+      constexpr char kDigits[] = "0123456789abcdef";
+      out_ += "\\u";
+      for (int shift = 12; shift >= 0; shift -= 4) out_ += kDigits[step.code_point >> shift & 0xf];
     } else {
       out_ += bytes.substr(0, step.size_bytes);
     }

@@ -17,21 +17,9 @@
 namespace kprof::cli {
 namespace {
 
-// A value that people compare: in the unit that its column's name tells.
-std::string CellWithUnit(const Cell& cell, std::string_view column) {
-  const bool is_integer = cell.kind == v1::ColumnData::KIND_INTEGER;
-  const bool is_number = is_integer || cell.kind == v1::ColumnData::KIND_REAL;
-  const double value = is_integer ? static_cast<double>(cell.integer) : cell.real;
-  if (!is_number || !std::isfinite(value)) return CellText(cell);
-  // No duration is longer than 31 years; a point in time is, since 2001.
-  constexpr int64_t kLongestDurationNs = 1'000'000'000'000'000'000;
-  if (HasUnit(column, "_ns")) {
-    const bool is_moment = is_integer && cell.integer > kLongestDurationNs;
-    return is_moment ? FormatTime(cell.integer) : FormatComparableNs(value);
-  }
-  if (!HasUnit(column, "_bytes") || std::abs(value) >= 9e18) return CellText(cell);
-  const auto size_bytes = static_cast<int64_t>(std::abs(value));
-  return (value < 0 ? "-" : "") + FormatBytes(size_bytes);
+// True for the times at which events are: people look them up again, so every digit counts.
+bool IsMoment(std::string_view column) {
+  return HasUnit(column, "ts_ns") || HasUnit(column, "start_ns") || HasUnit(column, "end_ns");
 }
 
 bool IsNumber(const Cell& cell) {
@@ -77,7 +65,9 @@ class TerminalTable : public RowWriter {
   void Row(const std::vector<Cell>& cells) override {
     std::vector<std::string> texts;
     texts.reserve(cells.size());
-    for (size_t i = 0; i < cells.size(); ++i) texts.push_back(CellWithUnit(cells[i], columns_[i]));
+    for (size_t i = 0; i < cells.size(); ++i) {
+      texts.push_back(wide_ ? CellText(cells[i]) : CellWithUnit(cells[i], columns_[i]));
+    }
     if (table_) return table_->AddRow(texts);
     for (size_t i = 0; i < cells.size(); ++i) {
       if (IsNumber(cells[i])) has_numbers_[i] = true;
@@ -90,18 +80,11 @@ class TerminalTable : public RowWriter {
   void End(const v1::QueryResponse::Totals&) override {
     if (!table_) WriteFirstRows();
     table_->Finish();
-    const std::vector<std::string> left_out = table_->LeftOut();
-    if (left_out.empty()) return;
-    std::string names;
-    for (const std::string& name : left_out) names += (names.empty() ? "" : ", ") + name;
-    (void)output_.Flush();
-    output_.Note(std::to_string(left_out.size()) + (left_out.size() == 1 ? " column does" : " columns do") +
-                 " not fit: " + ClippedText(names, kMostNamesBytes) + "; --wide shows all");
+    NoteLeftOut(table_->LeftOut(), "--wide shows all", output_);
   }
 
  private:
   static constexpr size_t kFirstRows = 200;
-  static constexpr size_t kMostNamesBytes = 400;
   static constexpr size_t kLeastOfText = 20;  // so that an id stays whole
 
   void WriteFirstRows() {
@@ -281,6 +264,22 @@ bool HasUnit(std::string_view column, std::string_view unit) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
   });
   return is_name && column.ends_with(unit);
+}
+
+std::string CellWithUnit(const Cell& cell, std::string_view column) {
+  const bool is_integer = cell.kind == v1::ColumnData::KIND_INTEGER;
+  const bool is_number = is_integer || cell.kind == v1::ColumnData::KIND_REAL;
+  const double value = is_integer ? static_cast<double>(cell.integer) : cell.real;
+  if (!is_number || !std::isfinite(value)) return CellText(cell);
+  // No duration is longer than 31 years; a point in time is, since 2001.
+  constexpr int64_t kLongestDurationNs = 1'000'000'000'000'000'000;
+  if (HasUnit(column, "_ns")) {
+    if (is_integer && cell.integer > kLongestDurationNs) return FormatTime(cell.integer);
+    return is_integer && IsMoment(column) ? Grouped(std::to_string(cell.integer)) + " ns" : FormatComparableNs(value);
+  }
+  if (!HasUnit(column, "_bytes") || std::abs(value) >= 9e18) return CellText(cell);
+  const auto size_bytes = static_cast<int64_t>(std::abs(value));
+  return (value < 0 ? "-" : "") + FormatBytes(size_bytes);
 }
 
 std::unique_ptr<RowWriter> MakeRowWriter(RowFormat format, Output& output, bool wide) {

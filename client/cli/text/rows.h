@@ -30,13 +30,17 @@ class RowWriter {
   virtual void Abort(const Status& /*failure*/) {}
 };
 
-// On a terminal a table fits its width unless `wide`, has its numbers at the right, and durations (_ns), points in time
-// and sizes (_bytes) in units; CSV has its control characters escaped there. Elsewhere both have the bytes as they are.
+// On a terminal a table has its numbers at the right, fits the width, and has durations (_ns), points in time and sizes
+// (_bytes) in units; if `wide` it has all columns, and values as they are stored. CSV has its control characters
+// escaped there. Elsewhere both have the bytes as they are.
 std::unique_ptr<RowWriter> MakeRowWriter(RowFormat format, Output& output, bool wide = false);
 
 // True if a column of that name holds durations or points in time ("_ns"), or sizes ("_bytes"): "dur_ns",
 // "sum(dur_ns)". Not of "count(dur_ns)".
 bool HasUnit(std::string_view column, std::string_view unit);
+
+// A value as people compare it on a terminal: in the unit that its column's name tells, with its digits grouped.
+std::string CellWithUnit(const Cell& cell, std::string_view column);
 
 // Takes a query's messages, checks them and feeds a writer. Nothing is written before the first rows or the end, so a
 // query that fails at once prints nothing.

@@ -138,4 +138,14 @@ void Table::WriteLine(const std::vector<StyledText>& safe_cells) {
   write_(line + "\n");
 }
 
+void NoteLeftOut(const std::vector<std::string>& titles, std::string_view remedy, Output& output) {
+  constexpr size_t kMostNamesBytes = 400;
+  if (titles.empty()) return;
+  std::string names;
+  for (const std::string& title : titles) names += (names.empty() ? "" : ", ") + title;
+  (void)output.Flush();
+  output.Note(std::to_string(titles.size()) + (titles.size() == 1 ? " column does" : " columns do") +
+              " not fit: " + ClippedText(names, kMostNamesBytes) + "; " + std::string(remedy));
+}
+
 }  // namespace kprof::cli

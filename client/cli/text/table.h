@@ -93,4 +93,7 @@ class Table {
   bool holding_ = true;
 };
 
+// A note of the columns that were left out, if any; `remedy` says how all are shown. Flushes what was written before.
+void NoteLeftOut(const std::vector<std::string>& titles, std::string_view remedy, Output& output);
+
 }  // namespace kprof::cli

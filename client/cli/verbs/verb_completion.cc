@@ -1,6 +1,7 @@
 #include "client/cli/verbs/verb_completion.h"
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,14 @@ std::vector<std::string> WordsOf(const std::string& kind, KprofClient& client) {
   return words;
 }
 
+// False for a word that a shell would run or split: it comes from a daemon that may be anybody's.
+bool IsPlainWord(std::string_view word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("._:@+,-").find(c) != std::string_view::npos;
+  });
+}
+
 }  // namespace
 
 Status RunVerb(const CompletionArgs& args, const VerbContext& context) {
@@ -60,7 +69,9 @@ Status RunVerb(const CompletionArgs& args, const VerbContext& context) {
   // A shell that completes wants no errors between its words.
   const Result<std::unique_ptr<KprofClient>> client = context.connect();
   if (!client.ok()) return OkStatus();
-  for (const std::string& word : WordsOf(args.words, **client)) context.output.Write(TerminalText(word) + "\n");
+  for (const std::string& word : WordsOf(args.words, **client)) {
+    if (IsPlainWord(word)) context.output.Write(word + "\n");
+  }
   return OkStatus();
 }
 
@@ -185,8 +196,11 @@ std::string BashScript(const CommandDescription& program) {
       "  if [[ $prev == @ ]]; then cur=@$cur prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
       "    [[ ${COMP_WORDS[i]} == -- ]] && return\n"
-      "    case ${COMP_WORDS[i]} in --socket|--node|--ca|--cert|--key) daemon+=(\"${COMP_WORDS[i]}\" "
-      "\"${COMP_WORDS[i+1]}\") ;; esac\n"
+      "    case ${COMP_WORDS[i]} in --socket|--node|--ca|--cert|--key)\n"
+      "      # bash takes the = of --socket=PATH for a word of its own\n"
+      "      [[ ${COMP_WORDS[i+1]} == = ]] && daemon+=(\"${COMP_WORDS[i]}=${COMP_WORDS[i+2]}\") ||\n"
+      "        daemon+=(\"${COMP_WORDS[i]}\" \"${COMP_WORDS[i+1]}\") ;;\n"
+      "    esac\n"
       "    case \"$at:${COMP_WORDS[i]}\" in\n" +
       Steps(places, "      ") +
       "    esac\n"
@@ -271,6 +285,7 @@ std::string ZshScript(const CommandDescription& program) {
       "  for word in \"${(@)words[2,CURRENT-1]}\"; do\n"
       "    if [[ $word == -- ]]; then _files; return; fi\n"
       "    case $last in --socket|--node|--ca|--cert|--key) daemon+=(\"$last\" \"$word\") ;; esac\n"
+      "    case $word in (--socket=*|--node=*|--ca=*|--cert=*|--key=*) daemon+=(\"$word\") ;; esac\n"
       "    last=$word\n"
       "    case \"$at:$word\" in\n" +
       Steps(places, "      ") +
@@ -339,10 +354,24 @@ std::string FishScript(const CommandDescription& program) {
       "  end\n"
       "  test \"$at\" = \"$argv[1]\"\n"
       "end\n"
+      "function __kprofctl_daemon\n"
+      "  set -l last ''\n"
+      "  for word in (commandline -opc)[2..-1]\n"
+      "    switch $last\n"
+      "      case --socket --node --ca --cert --key\n"
+      "        printf '%s\\n' $last $word\n"
+      "    end\n"
+      "    switch $word\n"
+      "      case '--socket=*' '--node=*' '--ca=*' '--cert=*' '--key=*'\n"
+      "        printf '%s\\n' $word\n"
+      "    end\n"
+      "    set last $word\n"
+      "  end\n"
+      "end\n"
       "function __kprofctl_words\n"
       "  for kind in $argv\n"
       "    if string match -q ':*' -- $kind\n"
-      "      command kprofctl completion --words (string sub -s 2 -- $kind) 2>/dev/null\n"
+      "      command kprofctl (__kprofctl_daemon) completion --words (string sub -s 2 -- $kind) 2>/dev/null\n"
       "    else\n"
       "      echo $kind\n"
       "    end\n"

@@ -17,6 +17,15 @@ Result<std::string> ReadSql(const std::string& given) {
   return sql;
 }
 
+// No rows come also where there is no trace to ask.
+void NoteRunsWithoutTrace(const QueryArgs& args, KprofClient& client, Output& output) {
+  for (const std::string& name : args.runs) {
+    const Result<v1::GetRunResponse> got = client.GetRun(name);
+    if (!got.ok() || got->run().has_trace()) continue;
+    output.Note("run " + got->run().id() + " has no trace: its tables are empty");
+  }
+}
+
 }  // namespace
 
 Status RunVerb(const QueryArgs& args, const VerbContext& context) {
@@ -41,6 +50,10 @@ Status RunVerb(const QueryArgs& args, const VerbContext& context) {
   if (!status.ok()) {
     rows.Abort(status);
     return status;
+  }
+  if (rows.totals()->rows() == 0 && !args.runs.empty()) {
+    (void)output.Flush();
+    NoteRunsWithoutTrace(args, *client, output);
   }
   if (rows.totals()->truncated()) {
     (void)output.Flush();

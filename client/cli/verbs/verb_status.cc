@@ -1,6 +1,7 @@
 #include "client/cli/text/amounts_and_times.h"
 #include "client/cli/text/json_writer.h"
 #include "client/cli/text/terminal_text.h"
+#include "client/cli/text/text_style.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/views/device_table.h"
 #include "client/cpp/kprof_client.h"
@@ -46,7 +47,12 @@ std::string OwnStorageText(const v1::StoredByUser& own) {
   return text;
 }
 
-std::string StatusText(const v1::GetStatusResponse& status) {
+TextStyle HealthStyle(const std::string& health) {
+  if (health == "ok" || health == "checking") return TextStyle::kPlain;
+  return health.starts_with("nearly") ? TextStyle::kWarning : TextStyle::kTrouble;
+}
+
+std::string StatusText(const v1::GetStatusResponse& status, bool has_colours) {
   const v1::StorageStatus& storage = status.storage();
   std::string node = status.node_name().empty() ? "" : " on " + status.node_name();
   std::string text;
@@ -64,7 +70,7 @@ std::string StatusText(const v1::GetStatusResponse& status) {
           ", files " + FormatBytes(storage.artifact_bytes()) + ", free " + FormatBytes(storage.free_bytes()) + "\n";
   if (status.mode() == "system") text += "of yours    " + OwnStorageText(storage.own()) + "\n";
   text += "state dir   " + TerminalText(storage.state_folder()) + "\n";
-  text += "health      " + TerminalText(storage.health()) + "\n";
+  text += "health      " + Styled(TerminalText(storage.health()), HealthStyle(storage.health()), has_colours) + "\n";
   return text;
 }
 
@@ -77,7 +83,7 @@ Status RunVerb(const StatusArgs&, const VerbContext& context) {
     context.output.Write(StatusJson(status));
     return OkStatus();
   }
-  context.output.Write(StatusText(status) + "\n");
+  context.output.Write(StatusText(status, context.output.result_has_colours()) + "\n");
   WriteDeviceTable(status.devices(), context.output);
   return OkStatus();
 }

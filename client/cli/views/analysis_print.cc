@@ -11,6 +11,7 @@
 
 #include "client/cli/text/cells.h"
 #include "client/cli/text/json_writer.h"
+#include "client/cli/text/rows.h"
 #include "client/cli/text/table.h"
 #include "storage/base/readable_text.h"
 
@@ -115,8 +116,12 @@ std::string TextOf(const Cell& cell, const v1::AnalysisColumn& column) {
 }
 
 // For people: two digits of a percentage are enough, and one of another real with a unit.
-std::string ShownText(const Cell& cell, const v1::AnalysisColumn& column) {
+// On a terminal times and sizes are in units.
+std::string ShownText(const Cell& cell, const v1::AnalysisColumn& column, const Output& output) {
   if (IsAbsent(cell)) return "-";
+  if (output.result_is_terminal() && (HasUnit(column.name(), "_ns") || HasUnit(column.name(), "_bytes"))) {
+    return CellWithUnit(cell, column.name());
+  }
   if (cell.kind == v1::ColumnData::KIND_REAL && !column.unit().empty()) {
     char text[400];  // a double has up to 309 digits before its point
     std::snprintf(text, sizeof(text), "%.*f", column.unit() == "percent" ? 2 : 1, cell.real);
@@ -156,14 +161,18 @@ void PrintTable(const ReceivedAnalysis& answer, size_t at, int64_t most, Output&
     titles.push_back(
         {column.name(), AlignOf(column), is_number ? Cut::kNever : Cut::kInMiddle, kLongestShownText, kLeastOfName});
   }
-  Table table(std::move(titles), output);
+  const TableFit fit = {
+      .width = output.ResultWidth(), .has_colours = output.result_has_colours(), .leaves_out_columns = true};
+  Table table(std::move(titles), fit, [&output](std::string_view line) { output.Write(line); });
   answer.ForEachRow(at, most, [&](const std::vector<Cell>& cells) {
     std::vector<std::string> texts;
-    for (size_t i = 0; i < cells.size(); ++i) texts.push_back(ShownText(cells[i], columns[static_cast<int>(i)]));
+    for (size_t i = 0; i < cells.size(); ++i)
+      texts.push_back(ShownText(cells[i], columns[static_cast<int>(i)], output));
     table.AddRow(texts);
     return !output.broken();
   });
   table.Finish();
+  NoteLeftOut(table.LeftOut(), "a wider terminal, or --format csv, shows all", output);
 }
 
 std::string_view TypeWord(v1::AnalysisType type) {
@@ -314,7 +323,8 @@ void PrintAnalysisTables(const ReceivedAnalysis& answer, const ShownAnalysis& sh
   if (!shown.table && header.facts_size() > 0) {
     Table facts({{"fact"}, {"value", Align::kLeft, Cut::kInMiddle, kLongestShownText}}, output);
     for (int i = 0; i < header.facts_size(); ++i) {
-      facts.AddRow({header.facts(i).name(), ShownText(answer.facts()[static_cast<size_t>(i)], header.facts(i))});
+      facts.AddRow(
+          {header.facts(i).name(), ShownText(answer.facts()[static_cast<size_t>(i)], header.facts(i), output)});
     }
     facts.Finish();
     is_first = false;

@@ -307,7 +307,8 @@ std::string ShortReport(const v1::Run& run, bool has_colours) {
   facts.Add("state", StateText(run, has_colours));
   AddError(facts, run, has_colours);
   if (run.has_started_unix_ns()) {
-    facts.Add("took", FormatDuration(DurationNs(run, run.ended_unix_ns())) + " on " + DevicesOf(run));
+    facts.Add("took", FormatDuration(DurationNs(run, run.ended_unix_ns())) +
+                          (run.tool() == "import" ? "" : " on " + DevicesOf(run)));
   } else {
     facts.Add("device", DevicesOf(run));
   }

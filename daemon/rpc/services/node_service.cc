@@ -388,8 +388,10 @@ grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext*
   auto* call = new UnaryCall(admission_, Rpc::kDiagnose);
   if (call->refused()) return call;
   auto diagnose_the_rest = [this, call, response] {
-    call->EndOnWorker(context_.workers, [this, response, health = context_.health.text] {
-      for (const Diagnosis& diagnosis : DiagnoseNode(context_.node.tool_path)) AddDiagnosis(diagnosis, *response);
+    call->EndOnWorker(context_.bulk, [this, response, health = context_.health.text] {
+      for (const Diagnosis& diagnosis : DiagnoseNode(context_.node.tool_path, context_.node.own)) {
+        AddDiagnosis(diagnosis, *response);
+      }
       return DiagnoseStorage(context_, health, caller().uid, *response);
     });
   };

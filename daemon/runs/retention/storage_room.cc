@@ -21,7 +21,7 @@ Status CheckRoom(Catalog& catalog, Files& files) {
 }
 
 StorageRoom::StorageRoom(IoLoop& loop, WorkerPool& work, Catalog& catalog, Files& files,
-                         std::function<void(const Status& room)> told)
+                         std::function<void(const Status& room, bool is_full)> told)
     : loop_(loop), work_(work), catalog_(catalog), files_(files), told_(std::move(told)) {}
 
 void StorageRoom::LookSoon() {
@@ -39,12 +39,13 @@ void StorageRoom::Look() {
   LookIn(kLookEveryNs);
   (void)work_.Submit([this] {
     (void)catalog_.reserve().Fill();
-    loop_.Post([this, room = CheckRoom(catalog_, files_)] {
+    const Status room = CheckRoom(catalog_, files_);
+    loop_.Post([this, room, is_full = !room.ok() && !catalog_.reserve().is_held()] {
       if (room.ok() && !room_.ok()) LogInfo("there is space again where the state folder is", {});
       if (!room.ok() && room_.ok()) LogWarning("little space is left", {{"storage", room.ToString()}});
       const bool is_news = room.ToString() != room_.ToString();
       room_ = room;
-      if (is_news) told_(room);
+      if (is_news) told_(room, is_full);
     });
   });
 }

@@ -25,9 +25,10 @@ class StorageRoom {
   // After a write that was refused. Not at once: what the reserve was given for has to be written first.
   static constexpr int64_t kLookSoonNs = kNanosPerSecond;
 
-  // `told` is called from the loop when CheckRoom says something else than before. It outlives the jobs of `work`.
+  // `told` is called from the loop when CheckRoom says something else than before; `is_full`: nothing is in reserve for
+  // the ends of runs. It outlives the jobs of `work`.
   StorageRoom(IoLoop& loop, WorkerPool& work, Catalog& catalog, Files& files,
-              std::function<void(const Status& room)> told);
+              std::function<void(const Status& room, bool is_full)> told);
   StorageRoom(const StorageRoom&) = delete;
   StorageRoom& operator=(const StorageRoom&) = delete;
 
@@ -44,7 +45,7 @@ class StorageRoom {
   WorkerPool& work_;
   Catalog& catalog_;
   Files& files_;
-  const std::function<void(const Status&)> told_;
+  const std::function<void(const Status&, bool is_full)> told_;
   Status room_;
   bool soon_ = false;
   IoLoop::Timer next_;

@@ -33,6 +33,11 @@ TEST(JsonWriter, EscapesWhatJsonWantsEscaped) {
   EXPECT_EQ(StringOf("\xe2\x82\xac"), "\"\xe2\x82\xac\"");
 }
 
+TEST(JsonWriter, EscapesWhatATerminalWouldObey) {
+  EXPECT_EQ(StringOf("\xc2\x9bJ"), R"("\u009bJ")");
+  EXPECT_EQ(StringOf("a\xe2\x80\xae z"), R"("a\u202e z")");
+}
+
 TEST(JsonWriter, WritesBytesThatAreNotUtf8AsText) {
   EXPECT_EQ(StringOf("a\xff\xc3z"), R"("a\\xff\\xc3z")");
 }

@@ -171,7 +171,7 @@ TEST_F(VerbImportTest, AFileThatIsRefusedIsNamedAndNothingIsSubmitted) {
   EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json")}), 12);
   EXPECT_THAT(notes_, HasSubstr("a.json"));
   EXPECT_TRUE(submitted_.empty());
-  EXPECT_EQ(Kprofctl({"import", folder_.Path("absent.json")}), 2);
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("absent.json")}), 10);
   EXPECT_THAT(notes_, HasSubstr("absent.json"));
 }
 

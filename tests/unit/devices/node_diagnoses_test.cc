@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "daemon/devices/vendor_tools.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
@@ -43,7 +44,7 @@ TEST(Diagnoses, WarnsOfWhatMakesHostTimesDrift) {
   root.Write("/proc/loadavg", "900.00 1 1 1/1 1\n");
   root.Write("/proc/swaps", "Filename Type\n/dev/sda partition\n");
   root.Write("/proc/sys/kernel/perf_event_paranoid", "4\n");
-  std::vector<Diagnosis> all = DiagnoseNode("", root.path());
+  std::vector<Diagnosis> all = DiagnoseNode("", nullptr, root.path());
   for (const char* check : {"cpu_governor", "cpu_turbo", "clock_source", "host_load", "swap", "perf_events"}) {
     Diagnosis diagnosis = Find(all, check);
     EXPECT_EQ(diagnosis.level, DiagnosisLevel::kWarning) << check;
@@ -60,7 +61,7 @@ TEST(Diagnoses, IsContentWithAQuietNode) {
   root.Write("/proc/loadavg", "0.00 0.00 0.00 1/1 1\n");
   root.Write("/proc/swaps", "Filename Type\n");
   root.Write("/proc/sys/kernel/perf_event_paranoid", "2\n");
-  for (const Diagnosis& diagnosis : DiagnoseNode("", root.path())) {
+  for (const Diagnosis& diagnosis : DiagnoseNode("", nullptr, root.path())) {
     if (diagnosis.check == "open_files") continue;  // of this process
     EXPECT_EQ(diagnosis.level, DiagnosisLevel::kOk) << diagnosis.check << ": " << diagnosis.message;
   }
@@ -68,7 +69,7 @@ TEST(Diagnoses, IsContentWithAQuietNode) {
 
 TEST(Diagnoses, TakesAnEmptyRootWithoutComplaint) {
   FakeRoot root;
-  EXPECT_FALSE(DiagnoseNode("", root.path()).empty());
+  EXPECT_FALSE(DiagnoseNode("", nullptr, root.path()).empty());
 }
 
 TEST(Diagnoses, TellsOfDriversAndOfWhoMayReadCounters) {
@@ -78,32 +79,42 @@ TEST(Diagnoses, TellsOfDriversAndOfWhoMayReadCounters) {
       "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023\nGCC version: 12\n");
   root.Write("/sys/module/neuron/version", "2.19.64.0\n");
   root.Write("/proc/driver/nvidia/params", "EnableMSI: 1\nRmProfilingAdminOnly: 0\nMore: 1\n");
-  std::vector<Diagnosis> all = DiagnoseNode("", root.path());
+  std::vector<Diagnosis> all = DiagnoseNode("", nullptr, root.path());
   EXPECT_EQ(Find(all, "nvidia_driver").message, "NVIDIA's driver is 535.104.05");
   EXPECT_EQ(Find(all, "neuron_driver").message, "the Neuron driver is 2.19.64.0");
   EXPECT_THAT(Find(all, "profiler_permission").message, HasSubstr("lets every user read"));
   root.Write("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 1\n");
-  const Diagnosis refused = Find(DiagnoseNode("", root.path()), "profiler_permission");
+  const Diagnosis refused = Find(DiagnoseNode("", nullptr, root.path()), "profiler_permission");
   EXPECT_THAT(refused.message, HasSubstr("root alone"));
   EXPECT_EQ(refused.level, ::geteuid() == 0 ? DiagnosisLevel::kOk : DiagnosisLevel::kWarning);
   EXPECT_EQ(refused.remedy.empty(), refused.level == DiagnosisLevel::kOk);
 }
 
-TEST(Diagnoses, NamesTheToolsThatItFinds) {
+TEST(Diagnoses, NamesTheToolsThatItFindsWithTheVersionThatTheyTell) {
   FakeRoot root;
-  root.Write("/opt/nvidia/nsight-compute/2024.1.1/ncu", "#!/bin/sh\n");
-  std::filesystem::permissions(root.path() + "/opt/nvidia/nsight-compute/2024.1.1/ncu",
-                               std::filesystem::perms::owner_all);
-  std::filesystem::create_directories(root.path() + "/bin");
-  std::filesystem::create_symlink(root.path() + "/opt/nvidia/nsight-compute/2024.1.1/ncu", root.path() + "/bin/ncu");
-  const Diagnosis tools = Find(DiagnoseNode(root.path() + "/bin", root.path()), "tools");
-  EXPECT_THAT(tools.message, HasSubstr("ncu 2024.1.1 (" + root.path() + "/bin/ncu)"));
+  const auto write = [&root](const std::string& name, const std::string& script) {
+    root.Write("/bin/" + name, "#!/bin/sh\n" + script);
+    std::filesystem::permissions(root.path() + "/bin/" + name, std::filesystem::perms::owner_all);
+  };
+  write("ncu",
+        "[ \"$1\" = --version ] && echo 'NVIDIA (R) Nsight Compute' && echo 'Version 2024.1.1.0 (build 33998838)'\n");
+  write("dcgmi", "exit 3\n");
+  const Diagnosis tools = Find(DiagnoseNode(root.path() + "/bin", nullptr, root.path()), "tools");
+  EXPECT_THAT(tools.message, HasSubstr("ncu 2024.1.1.0 (" + root.path() + "/bin/ncu)"));
+  EXPECT_THAT(tools.message, HasSubstr("dcgmi (" + root.path() + "/bin/dcgmi)"));
+}
+
+TEST(Diagnoses, FindsTheVersionInWhatToolsPrint) {
+  EXPECT_EQ(VersionIn("NVIDIA Nsight Systems version 2024.4.2.133-244234382004v0\n"), "2024.4.2.133");
+  EXPECT_EQ(VersionIn("dcgmi  version: 3.3.5\n"), "3.3.5");
+  EXPECT_EQ(VersionIn("neuron-ls v2.20.17.0\n"), "2.20.17.0");
+  EXPECT_EQ(VersionIn("Copyright (c) 2018-2024 NVIDIA Corporation. No version."), "");
 }
 
 TEST(Diagnoses, TheRemedyIsForTheSwitchThatIsThere) {
   FakeRoot root;
   root.Write("/sys/devices/system/cpu/cpufreq/boost", "1\n");
-  EXPECT_EQ(Find(DiagnoseNode("", root.path()), "cpu_turbo").remedy,
+  EXPECT_EQ(Find(DiagnoseNode("", nullptr, root.path()), "cpu_turbo").remedy,
             "as root, while you measure: echo 0 > /sys/devices/system/cpu/cpufreq/boost");
 }
 
