@@ -37,4 +37,10 @@ Result<UniqueFd> LaunchSetup::TakeLaunch(const std::string& run_id, uid_t uid) {
   return Fail(ErrorCode::kUsage, "take the launch of run " + run_id, "this kprofd starts its runs itself");
 }
 
+Status LaunchSetup::HoldOutput(uid_t uid, const std::string& idempotency_key, OutputSockets sockets) {
+  if (own_) return client_outputs_.Hold(uid, idempotency_key, std::move(sockets));
+  return Fail(ErrorCode::kUsage, "hold the sockets for a run's output", "this kprofd starts no runs itself",
+              "give them to the supervisor that you start");
+}
+
 }  // namespace kprof

@@ -17,6 +17,7 @@
 #include "daemon/process/helper_client/helper_link.h"
 #include "daemon/process/helper_client/helper_watch.h"
 #include "daemon/process/launchers/client_launcher.h"
+#include "daemon/process/launchers/client_outputs.h"
 #include "daemon/process/launchers/launcher.h"
 #include "daemon/process/launchers/output_intake.h"
 #include "daemon/process/launchers/supervisor_launcher.h"
@@ -38,6 +39,8 @@ class LaunchSetup {
   // Null in user mode.
   CallerGrants* grants() { return system_ ? &system_->grants : nullptr; }
   OutputIntake* intake() { return system_ ? &system_->output.intake() : nullptr; }
+  // Null in system mode.
+  ClientOutputs* client_outputs() { return own_ ? &client_outputs_ : nullptr; }
   // Null in user mode.
   HelperLink* helper() { return system_ ? &system_->link : nullptr; }
   // Watches the root helper; null in user mode.
@@ -55,6 +58,9 @@ class LaunchSetup {
 
   // The file that a client gets whose run is offered to it (client_launcher.h). kUsage in user mode.
   Result<UniqueFd> TakeLaunch(const std::string& run_id, uid_t uid);
+  // Holds the sockets for the output of the run that is to be submitted with this key (client_outputs.h). kUsage in
+  // system mode.
+  Status HoldOutput(uid_t uid, const std::string& idempotency_key, OutputSockets sockets);
 
  private:
   struct System {
@@ -86,6 +92,7 @@ class LaunchSetup {
 
   IoLoop& loop_;
   std::unique_ptr<SupervisorLauncher> own_;
+  ClientOutputs client_outputs_;  // for `own_`
   std::unique_ptr<System> system_;
   std::unique_ptr<Launchers> launchers_;
 };

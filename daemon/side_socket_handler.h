@@ -1,5 +1,5 @@
-// Answers each request over the side socket (proto/side_socket.h): gives a run's client its launch, or a place to an
-// open file that an import is to read.
+// Answers each request over the side socket (proto/side_socket.h): gives a run's client its launch, takes the sockets
+// for a run's output, or gives a place to an open file that an import is to read.
 //
 // Io loop only. The borrowed arguments outlive it.
 #pragma once
@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/access/caller.h"
 #include "daemon/launch_setup.h"
@@ -34,7 +35,7 @@ class SideSocketHandler {
 
  private:
   Result<SideSocketListener::Reply> Serve(const SideSocketListener::Asker& who, const SideRequest& request,
-                                          UniqueFd file);
+                                          std::vector<UniqueFd> files);
 
   IoLoop& loop_;
   LaunchSetup& launch_setup_;

@@ -3,7 +3,7 @@
 // socket itself. The client connects, sends one request packet, gets one answer packet, and that is all; a client that
 // says nothing within 5 s is given up.
 //
-//   request   "KPS1"  u8 type  text subject
+//   request   "KPS1"  u8 type  text subject            descriptors as its type says
 //   answer    "KPS1"  u8 type + 128  text code, text why, text remedy      code empty: done
 //
 // A text is u16 length (little-endian) and bytes. Types:
@@ -15,7 +15,13 @@
 //      reading alone, with the rights of the user who opened it. The answer's `why` is its ticket; SubmitImport of the
 //      same user claims it within a minute. kprofd reads the file (pread) and never maps it. A pipe, or a file system
 //      in user space, is refused (`usage`): UploadSource takes the bytes of such.
-// With any other request a descriptor is closed, and nothing is answered.
+//   3  pass a run's output straight on (subject: the idempotency key of the SubmitRun that follows). The request brings
+//   two descriptors, Unix stream sockets: for what the run's command prints to standard output and to standard error.
+//      The run's supervisor gets them and sends there what it also puts into the logs (launch_protocol.h); it waits
+//      for a reader that is slow. kprofd holds them until that run starts, and lets them go when the client closes its
+//      ends; of 256 that wait, one more is `queue_full`. In user mode alone. Else it is `usage`: whoever starts the
+//      supervisor gives it such sockets itself.
+// With other descriptors than these a request is not answered.
 // How a client of one's own uses it: docs/foreground.md. Codes are those of errors everywhere (docs/cli.md). Other
 // types are for requests to come; an unknown one is `usage`.
 #pragma once
@@ -32,6 +38,7 @@ inline constexpr std::string_view kSideSocketSuffix = ".fd";
 inline constexpr size_t kSidePacketLimitBytes = 8192;
 inline constexpr uint8_t kSideTakeLaunch = 1;
 inline constexpr uint8_t kSideHoldFile = 2;
+inline constexpr uint8_t kSidePassOutput = 3;
 inline constexpr uint8_t kSideAnswer = 128;
 
 struct SideRequest {

@@ -2,6 +2,8 @@
 // reader that went away (`| head`) is no error; any other failure to write results is one.
 #pragma once
 
+#include <poll.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -44,6 +46,15 @@ class Output {
   void NoteQuoted(std::string_view text);
   // "kprofctl: what: why; remedy", and with json also the object kprof.error.v1.
   void ReportError(const Status& status, bool json);
+  enum class Place { kResults, kNotes };  // standard output, standard error
+  enum class Passed { kYes, kReaderGone, kFailed };
+  // Writes what another program printed, unchanged: as much as can be written without waiting. Takes that off `bytes`.
+  // Without bytes it only looks whether the reader of a pipe is gone. A failure to write results shows in Flush, too.
+  Passed Pass(Place place, std::string_view& bytes);
+  // The events to poll for before the next Pass: room, where there are bytes to write, and that the reader of a pipe
+  // goes away. fd -1: none.
+  pollfd PassWait(Place place, bool has_bytes) const;
+
   // Writes `bytes` unchanged, for progress.h and the like.
   void WriteToTerminal(std::string_view bytes);
 
@@ -62,6 +73,8 @@ class Output {
   const bool result_is_closed_;
   const bool result_is_terminal_;
   const bool note_is_terminal_;
+  const bool result_is_pipe_;  // or a socket
+  const bool note_is_pipe_;
   const bool shows_colours_;
 
   std::string buffer_;

@@ -14,18 +14,25 @@
 namespace kprof {
 
 Result<std::string> SendOpenFile(const std::string& socket_path, int file) {
-  ASSIGN_OR_RETURN(SideReply reply, CallSideSocket(socket_path, {kSideHoldFile, ""}, file, "hand over a file"));
+  ASSIGN_OR_RETURN(SideReply reply, CallSideSocket(socket_path, {kSideHoldFile, ""}, {file}, "hand over a file"));
   return std::move(reply.text);
 }
 
 Result<UniqueFd> TakeLaunch(const std::string& socket_path, const std::string& run_id, int limit_ms) {
   const std::string what = "take the launch of run " + run_id;
-  ASSIGN_OR_RETURN(SideReply reply, CallSideSocket(socket_path, {kSideTakeLaunch, run_id}, -1, what, limit_ms));
+  ASSIGN_OR_RETURN(SideReply reply, CallSideSocket(socket_path, {kSideTakeLaunch, run_id}, {}, what, limit_ms));
   if (!reply.file.valid()) {
     return Fail(ErrorCode::kInternal, what, "the answer has no file",
                 "see that kprofd and kprofctl are of one version");
   }
   return std::move(reply.file);
+}
+
+Status HandOverOutputSockets(const std::string& socket_path, const std::string& idempotency_key, int out_socket,
+                             int err_socket) {
+  return CallSideSocket(socket_path, {kSidePassOutput, idempotency_key}, {out_socket, err_socket},
+                        "hand over sockets for the output")
+      .status();
 }
 
 namespace {
@@ -46,9 +53,8 @@ bool Readable(int socket, int limit_ms) {
 }
 
 // Nothing: it was closed without an answer, as kprofd does with who is silent when many come at once.
-Result<std::optional<Packet>> Ask(int socket, const std::string& what, const SideRequest& request, int file,
-                                  int limit_ms) {
-  const std::vector<int> files = file < 0 ? std::vector<int>{} : std::vector<int>{file};
+Result<std::optional<Packet>> Ask(int socket, const std::string& what, const SideRequest& request,
+                                  const std::vector<int>& files, int limit_ms) {
   if (SendPacket(socket, EncodeSideRequest(request), files) != 0) return std::optional<Packet>();
   if (!Readable(socket, limit_ms)) return Fail(ErrorCode::kNoDaemon, what, "kprofd does not answer", "try again");
   Packet packet;
@@ -59,8 +65,8 @@ Result<std::optional<Packet>> Ask(int socket, const std::string& what, const Sid
 
 }  // namespace
 
-Result<SideReply> CallSideSocket(const std::string& socket_path, const SideRequest& request, int file,
-                                 const std::string& what, int limit_ms) {
+Result<SideReply> CallSideSocket(const std::string& socket_path, const SideRequest& request,
+                                 const std::vector<int>& files, const std::string& what, int limit_ms) {
   const std::string path = socket_path + std::string(kSideSocketSuffix);
   std::optional<Packet> packet;
   for (int attempt = 1; !packet; ++attempt) {
@@ -74,7 +80,7 @@ Result<SideReply> CallSideSocket(const std::string& socket_path, const SideReque
       return Status(socket.status().code(), what, socket.status().why() + " (" + path + ")",
                     "in a container, mount the folder of kprofd's socket, not the socket alone");
     }
-    ASSIGN_OR_RETURN(packet, Ask(socket->get(), what, request, file, limit_ms));
+    ASSIGN_OR_RETURN(packet, Ask(socket->get(), what, request, files, limit_ms));
   }
   const std::optional<SideAnswer> answer = DecodeSideAnswer(packet->bytes);
   if (!answer || packet->cut) {

@@ -1,4 +1,5 @@
-// Requests over the side socket (proto/side_socket.h): hands an open file to kprofd, fetches the launch of a run.
+// Requests over the side socket (proto/side_socket.h): hands an open file to kprofd, fetches the launch of a
+// run, hands over the sockets for a run's output.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,21 @@ Result<std::string> SendOpenFile(const std::string& socket_path, int file);
 // when it does not answer.
 Result<UniqueFd> TakeLaunch(const std::string& socket_path, const std::string& run_id, int limit_ms = 10'000);
 
+// Hands over the supervisor's ends of two Unix stream sockets, to which the run that is submitted next with this key
+// passes its output on as it prints it (daemon/launch/launch_protocol.h). They stay the caller's. Fails with kUsage
+// where the client starts the supervisor itself, or the daemon is an older one.
+Status HandOverOutputSockets(const std::string& socket_path, const std::string& idempotency_key, int out_socket,
+                             int err_socket);
+
 struct SideReply {
   UniqueFd file;     // the one that came with the answer, if any
   std::string text;  // the text of the answer
 };
 
 // Sends one request and returns its answer. `socket_path` is the daemon's own socket; the side socket lies beside it.
-// `file`: goes with the request and stays the caller's; -1: none. `what` begins the message of a failure. Waits
+// `files` go with the request and stay the caller's. `what` begins the message of a failure. Waits
 // `limit_ms` at most. Fails as the daemon says; kNoDaemon when it does not answer.
-Result<SideReply> CallSideSocket(const std::string& socket_path, const SideRequest& request, int file,
-                                 const std::string& what, int limit_ms = 10'000);
+Result<SideReply> CallSideSocket(const std::string& socket_path, const SideRequest& request,
+                                 const std::vector<int>& files, const std::string& what, int limit_ms = 10'000);
 
 }  // namespace kprof

@@ -53,6 +53,18 @@ constexpr size_t kLaunchFrameLimitBytes = 8 << 20;
 constexpr size_t kOutputFiles = 3;
 constexpr size_t kOutputSockets = 2;
 
+// Descriptors that a supervisor is started with: its channel (but see launch_options.h) and, with --pass-output, the
+// sockets for output that goes straight to the client that follows the run. Over these go the bytes that the command
+// prints, and back at most one: kReaderGone. The client may close them at any time: then nothing is passed on any more.
+constexpr int kChannelFd = 3;
+constexpr int kClientStdoutFd = 4;
+constexpr int kClientStderrFd = 5;
+constexpr int kFirstFreeFd = 6;
+
+// Says that nobody reads what the client writes the stream to. The supervisor closes the pipe that the command prints
+// into, so that the command gets SIGPIPE, as it would without us.
+constexpr char kReaderGone = 'G';
+
 // Raised with every change of a message's bytes or meaning; launch_protocol_test.cc notices a change of bytes.
 constexpr uint32_t kLaunchProtocolVersion = 5;
 

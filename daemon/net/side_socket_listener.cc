@@ -26,6 +26,12 @@ constexpr int kSideAcceptsAtOnce = 64;  // then others have their turn on the lo
 constexpr int64_t kRequestLimitNs = 5 * kNanosPerSecond;
 constexpr int64_t kSideAcceptPauseNs = 100 * kNanosPerMilli;  // when descriptors run out
 
+// How many descriptors a request of this type brings.
+size_t FilesOf(uint8_t type) {
+  if (type == kSideHoldFile) return 1;
+  return type == kSidePassOutput ? 2 : 0;
+}
+
 }  // namespace
 
 struct SideSocketListener::State {
@@ -116,9 +122,8 @@ struct SideSocketListener::State {
     if (error == EAGAIN || error == EWOULDBLOCK) return false;
     if (error != 0 || packet.cut) return true;
     const std::optional<SideRequest> request = DecodeSideRequest(packet.bytes);
-    if (!request || packet.files.size() != (request->type == kSideHoldFile ? 1 : 0)) return true;
-    UniqueFd brought = packet.files.empty() ? UniqueFd() : std::move(packet.files.front());
-    Result<Reply> reply = serve({who.uid, PeerGroups(socket, who.gid)}, *request, std::move(brought));
+    if (!request || packet.files.size() != FilesOf(request->type)) return true;
+    Result<Reply> reply = serve({who.uid, PeerGroups(socket, who.gid)}, *request, std::move(packet.files));
     if (reply.ok()) {
       const std::vector<int> files = reply->file.valid() ? std::vector<int>{reply->file.get()} : std::vector<int>{};
       SendPacket(socket, EncodeSideAnswer({request->type, "", reply->text, ""}), files);

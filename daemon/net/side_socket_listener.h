@@ -32,8 +32,8 @@ class SideSocketListener {
     UniqueFd file;
     std::string text;
   };
-  // Answers a request. `file`: the one that came with a kSideHoldFile; else none.
-  using Serve = std::function<Result<Reply>(const Asker& who, const SideRequest& request, UniqueFd file)>;
+  // Answers a request. `files`: one that came with a kSideHoldFile, two with a kSidePassOutput; else none.
+  using Serve = std::function<Result<Reply>(const Asker& who, const SideRequest& request, std::vector<UniqueFd> files)>;
   // The account that a uid counts as.
   using AccountOf = std::function<uint32_t(uint32_t uid)>;
 

@@ -12,7 +12,9 @@
 #include <climits>
 #include <csignal>
 #include <optional>
+#include <utility>
 
+#include "daemon/launch/launch_protocol.h"
 #include "daemon/launch/process_sweep.h"
 #include "daemon/process/supervisor/launch_options.h"
 #include "daemon/process/supervisor/supervisor.h"
@@ -37,16 +39,23 @@ void FillStandardDescriptors() {
   }
 }
 
-// The channel as descriptor 3, and nothing else above the standard ones. Returns it, or -1.
-int TakeControl(int given) {
-  constexpr int kControlFd = STDERR_FILENO + 1;
-  if (given != kControlFd) {
-    if (::dup2(given, kControlFd) < 0) return -1;
+// The channel as descriptor 3, behind it the sockets to the client, where there are any, and no other above the
+// standard ones. Returns the channel, or -1.
+int TakeControl(int given, bool passes_output) {
+  if (given != kprof::kChannelFd) {
+    if (::dup2(given, kprof::kChannelFd) < 0) return -1;
     ::close(given);
   }
   FillStandardDescriptors();
-  ::syscall(SYS_close_range, kControlFd + 1, INT_MAX, 0);
-  return kControlFd;
+  ::syscall(SYS_close_range, passes_output ? kprof::kFirstFreeFd : kprof::kChannelFd + 1, INT_MAX, 0);
+  return kprof::kChannelFd;
+}
+
+// One of the sockets to the client; none where it was not given.
+kprof::UniqueFd TakeClientSocket(int fd, bool passes_output) {
+  if (!passes_output || !IsSocket(fd)) return {};
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return kprof::UniqueFd(fd);
 }
 
 // Signals do not end us, the channel does: all are blocked but those that tell of our own faults. SIGCHLD comes by
@@ -85,18 +94,21 @@ int main(int argc, char** argv) {
   // parent, which finds it by its environment: that it is installed unreadable (deploy/CMakeLists.txt) is undone there.
   ::prctl(PR_SET_DUMPABLE, options->kept ? 0 : 1);
   ::prctl(PR_SET_NAME, kprof::kSupervisorName);  // executed by descriptor, it would be called "4"
-  const int control_fd = TakeControl(options->control_fd);
+  const int control_fd = TakeControl(options->control_fd, options->passes_output);
   if (control_fd < 0) {
     Say("kprof-launch: take its channel: no descriptor left; raise the limit of open files\n");
     return 2;
   }
+  kprof::ClientSockets client{TakeClientSocket(kprof::kClientStdoutFd, options->passes_output),
+                              TakeClientSocket(kprof::kClientStderrFd, options->passes_output)};
   kprof::UniqueFd child_signals(BlockSignals());
   if (!child_signals.valid()) {
     Say("kprof-launch: watch for children: no descriptor left; raise the limit of open files\n");
     return 2;
   }
   char* output_folder = options->kept ? kprof::MakeSharedFolderPath() : nullptr;
-  if (options->kept && kprof::ForkUnderGuard(control_fd, child_signals.get(), output_folder) != 0) {
+  auto close_in_guard = [&client] { client = {}; };
+  if (options->kept && kprof::ForkUnderGuard(control_fd, child_signals.get(), output_folder, close_in_guard) != 0) {
     Say("kprof-launch: make a process: the kernel refused; raise the limit of processes\n");
     return 2;
   }
@@ -106,7 +118,7 @@ int main(int argc, char** argv) {
   }
   kprof::ResourceLimit own_nofile = RaiseDescriptorLimit();
   kprof::Supervisor supervisor(kprof::UniqueFd(control_fd), std::move(child_signals), own_nofile, options->digest,
-                               output_folder);
+                               output_folder, std::move(client));
   // Nothing is worth tidying in a process that ends.
   ::_exit(supervisor.Run());
 }

@@ -14,6 +14,7 @@
 #include "daemon/ingest/trace_look.h"
 #include "daemon/launch/output_log.h"
 #include "daemon/process/helper_client/caller_grants.h"
+#include "daemon/process/launchers/client_outputs.h"
 #include "daemon/process/launchers/launcher.h"
 #include "daemon/process/launchers/output_intake.h"
 #include "daemon/runs/imports/held_sources.h"
@@ -79,6 +80,7 @@ struct RunContext {
   const StorageLimits* storage = nullptr;  // null: no limits
   // Null where `grants` is. Else the daemon writes the output that the supervisors of others send.
   OutputIntake* intake = nullptr;
+  ClientOutputs* client_outputs = nullptr;  // null: clients take their output elsewhere
   // The id of this boot (clock.h); empty where the kernel does not tell: then all boots are taken for the same.
   std::string boot_id = {};
   ExpiryClock* expiry_clock = nullptr;     // null: the clock is believed

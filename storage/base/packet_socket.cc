@@ -1,5 +1,6 @@
 #include "storage/base/packet_socket.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -109,6 +110,10 @@ Result<SocketPair> MakeSocketPair(int type) {
     return FailErrno(errno, "make a pair of sockets", "raise the limit of open files");
   }
   return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+UniqueFd DuplicateFrom(int fd, int least) {
+  return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, least));
 }
 
 Result<UniqueFd> ConnectPacketSocket(const std::string& path) {

@@ -43,6 +43,10 @@ struct SocketPair {
 };
 Result<SocketPair> MakeSocketPair(int type);  // SOCK_STREAM or SOCK_SEQPACKET
 
+// A duplicate with a number of `least` or more, for a child that gets files under fixed numbers; invalid, with errno,
+// where none is left.
+UniqueFd DuplicateFrom(int fd, int least);
+
 // Connects to a listening SOCK_SEQPACKET socket. Fails with kUsage for a path that is too long, kNoDaemon when nobody
 // listens, kNotPermitted when it is not for us. Does not wait: a listener whose queue is full counts as absent.
 Result<UniqueFd> ConnectPacketSocket(const std::string& path);

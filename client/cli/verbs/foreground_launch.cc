@@ -13,7 +13,9 @@
 #include <system_error>
 #include <vector>
 
+#include "daemon/launch/launch_protocol.h"
 #include "daemon/launch/launch_request.h"
+#include "storage/base/packet_socket.h"
 
 extern char** environ;
 
@@ -98,8 +100,6 @@ Result<std::string> ResolveCwd(const std::string& chosen, const CallerFacts& cal
 
 namespace {
 
-constexpr int kChannelFd = 3;  // of kprof-launch
-
 // Ours, with the run's id in it: whatever of the run survives can be found.
 std::vector<std::string> MarkedEnvironment(const std::string& run_id) {
   const std::string marker = std::string(kRunIdVariable) + "=";
@@ -158,13 +158,26 @@ Status StartSupervisor(const std::string& program, ForegroundLaunch launch) {
   std::string name = "kprof-launch";
   std::string kept = "--kept";
   std::string digest = "--digest=" + launch.digest;
-  char* arguments[] = {name.data(), kept.data(), digest.data(), nullptr};
+  std::string pass_output = "--pass-output";
+  const bool passes_output = launch.output.out.valid();
+  char* arguments[] = {name.data(), kept.data(), digest.data(), passes_output ? pass_output.data() : nullptr, nullptr};
+  // Above the numbers that they get in the child, so that none overwrites another.
+  const UniqueFd out = passes_output ? DuplicateFrom(launch.output.out.get(), kFirstFreeFd) : UniqueFd();
+  const UniqueFd err = passes_output ? DuplicateFrom(launch.output.err.get(), kFirstFreeFd) : UniqueFd();
+  if (passes_output && (!out.valid() || !err.valid())) {
+    return Status(ErrorCode::kSpawnFailed, "start " + program, "no descriptor is left",
+                  "raise the limit of open files");
+  }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, launch.channel.get(), kChannelFd);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addclosefrom_np(&actions, kChannelFd + 1);
+  if (passes_output) {
+    posix_spawn_file_actions_adddup2(&actions, out.get(), kClientStdoutFd);
+    posix_spawn_file_actions_adddup2(&actions, err.get(), kClientStderrFd);
+  }
+  posix_spawn_file_actions_addclosefrom_np(&actions, passes_output ? kFirstFreeFd : kChannelFd + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t all;

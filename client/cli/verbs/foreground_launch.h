@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/waiting/direct_output.h"
 #include "kprof/v1/runs.pb.h"
 #include "storage/base/descriptors.h"
 #include "storage/base/status.h"
@@ -54,11 +55,13 @@ std::string OwnFolder();
 // The sum (launch_request.h) of a request for `spec`.
 std::string DigestOf(const v1::RunSpec& spec);
 
-// The run to supervise, the sum of its request, and the channel from kprofd.
+// The run to supervise, the sum of its request, the channel from kprofd, and sockets for the output
+// (launch_protocol.h); invalid ones: it is not wanted.
 struct ForegroundLaunch {
   std::string run_id;
   std::string digest;
   UniqueFd channel;
+  SupervisorEnds output = {};
 };
 
 // Any thread. Costs one vfork and exec. Does not reap the child: a subreaper or init does, after our end.

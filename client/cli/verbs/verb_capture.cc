@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -218,7 +219,8 @@ Result<std::unique_ptr<KprofClient>> ConnectAgain(const VerbContext& context, co
 
 // Once more when the connection broke: the daemon may or may not have heard us, and the key makes both come out right.
 // After a signal nothing is sent; but what was sent is waited for, so that the run can be cancelled by its id.
-Result<v1::Run> Submit(const v1::SubmitRunRequest& request, const VerbContext& context, const Interrupts* interrupts) {
+Result<v1::Run> Submit(const v1::SubmitRunRequest& request, const VerbContext& context, const Interrupts* interrupts,
+                       const std::function<void()>& before_again = {}) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   if (interrupts != nullptr && interrupts->first() != 0) {
     return Fail(ErrorCode::kCancelled, "submit a run", "interrupted before anything was submitted");
@@ -226,15 +228,34 @@ Result<v1::Run> Submit(const v1::SubmitRunRequest& request, const VerbContext& c
   Result<v1::Run> run = client->SubmitRun(request);
   if (run.ok() || run.status().code() != ErrorCode::kNoDaemon) return run;
   ASSIGN_OR_RETURN(client, ConnectAgain(context, interrupts));
+  if (before_again) before_again();
   return client->SubmitRun(request);
 }
 
 // A daemon that serves many users does not start what runs in the foreground: we do.
-Status StartHere(const std::string& run_id, const std::string& digest, const VerbContext& context) {
+// `direct`: opened for its output; null: nobody wants that.
+Status StartHere(const std::string& run_id, const std::string& digest, DirectOutput* direct,
+                 const VerbContext& context) {
   ASSIGN_OR_RETURN(const std::string program, FindSupervisor(OwnFolder(), GetProcessVariable("KPROF_LAUNCH")));
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   ASSIGN_OR_RETURN(UniqueFd channel, TakeLaunch(client->socket_path(), run_id));
-  return StartSupervisor(program, {run_id, digest, std::move(channel)});
+  SupervisorEnds output;
+  if (direct != nullptr) {
+    ASSIGN_OR_RETURN(output, direct->Open());
+  }
+  return StartSupervisor(program, {run_id, digest, std::move(channel), std::move(output)});
+}
+
+// A daemon of one's own starts the supervisor itself, and gives it what we hand over. Where that does not go, the
+// output comes out of the run's logs, or `direct` is opened when we start the supervisor.
+void HandOverOutput(DirectOutput& direct, const std::string& idempotency_key, const VerbContext& context) {
+  Result<std::unique_ptr<KprofClient>> client = context.connect();
+  if (!client.ok()) return;  // Submit says why
+  Result<SupervisorEnds> ends = direct.Open();
+  if (!ends.ok()) return;
+  const Status given =
+      HandOverOutputSockets((*client)->socket_path(), idempotency_key, ends->out.get(), ends->err.get());
+  if (!given.ok()) direct.Close();
 }
 
 // The run as it ended.
@@ -244,12 +265,21 @@ Result<v1::Run> CaptureInForeground(const CaptureArgs& args, const VerbContext& 
   Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
   ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args, context.on_another_node));
   RETURN_IF_ERROR(AddToolOptions(args, context, *request.mutable_spec()));
-  ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, &interrupts));
+  const bool is_shown_directly = !args.quiet && !context.on_another_node;
+  DirectOutput direct;
+  auto hand_over = [&] {
+    if (is_shown_directly) HandOverOutput(direct, request.idempotency_key(), context);
+  };
+  hand_over();
+  ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, &interrupts, hand_over));
   FollowOptions options = {.hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
   options.prints_while_queued = !args.prepare.empty();
   if (!args.quiet) options.pass_output = context.global.json ? PassOutput::kToNotes : PassOutput::kToItsPlace;
   if (!context.on_another_node) {
-    options.launch = [&, digest = DigestOf(request.spec())] { return StartHere(submitted.id(), digest, context); };
+    if (is_shown_directly) options.direct = &direct;
+    options.launch = [&, digest = DigestOf(request.spec())] {
+      return StartHere(submitted.id(), digest, options.direct, context);
+    };
   }
   return FollowRun(context.connect, submitted.id(), options, interrupts, context.output);
 }

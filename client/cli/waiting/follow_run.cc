@@ -2,12 +2,11 @@
 
 #include <poll.h>
 
-#include <array>
 #include <optional>
 #include <utility>
+#include <vector>
 
-#include "client/cli/text/amounts_and_times.h"
-#include "client/cli/waiting/command_output.h"
+#include "client/cli/waiting/passed_output.h"
 #include "client/cli/waiting/progress.h"
 #include "client/cli/waiting/queue_place.h"
 #include "storage/base/readable_text.h"
@@ -94,98 +93,41 @@ class Notes {
   bool said_disconnected_ = false;
 };
 
-// Writes what the command prints beside the line of progress, which has to make room for it.
-class PassedOutput {
- public:
-  PassedOutput(const RunFollower::Connect& connect, const FollowOptions& options, ProgressLine& line, Output& output)
-      : connect_(connect), options_(options), line_(line), output_(output) {}
-
-  void OnUpdate(const v1::Run& run) {
-    if (options_.pass_output == PassOutput::kNowhere || reader_) return;
-    const bool has_printed = run.stdout_bytes() + run.stderr_bytes() > 0;
-    const bool may_print =
-        !IsEnded(run.state()) && (run.state() != v1::RUN_STATE_QUEUED || options_.prints_while_queued);
-    if (has_printed || may_print) reader_.emplace(connect_, run.id(), options_.reconnect_ms);
-  }
-
-  // -1: there is nothing to wait for.
-  int fd() const { return reader_ ? reader_->fd() : -1; }
-  // True: what is written next would stand in a line of the command's.
-  bool is_in_a_line() const { return is_in_a_line_; }
-
-  void Pass() {
-    if (!reader_) return;
-    for (const CommandOutput::Piece& piece : reader_->Take()) {
-      dropped_bytes_ += piece.dropped_bytes;
-      if (!piece.data.empty()) Write(piece);
-    }
-  }
-
-  // The run has ended: waits for the rest.
-  void Finish(const std::string& run_id) {
-    if (!reader_) return;
-    while (!reader_->is_over()) {
-      pollfd wait = {reader_->fd(), POLLIN, 0};
-      ::poll(&wait, 1, -1);
-      Pass();
-    }
-    line_.Clear();
-    if (is_in_a_line_) output_.WriteToTerminal("\n");
-    const std::string whole = "kprofctl logs " + run_id + " has what is kept";
-    if (!reader_->failure().ok()) output_.Note(reader_->failure().ToString() + "; " + whole);
-    if (dropped_bytes_ == 0) return;
-    output_.Note(FormatBytes(dropped_bytes_) + " of what it printed were passed over, as they came too fast; " + whole);
-  }
-
- private:
-  void Write(const CommandOutput::Piece& piece) {
-    line_.Clear();
-    const bool to_results = options_.pass_output == PassOutput::kToItsPlace && piece.stream == v1::OUTPUT_STREAM_STDOUT;
-    if (to_results) {
-      output_.Write(piece.data);
-      (void)output_.Flush();
-    } else {
-      output_.WriteToTerminal(piece.data);
-    }
-    // A line of a pipe is its reader's own business; notes follow in standard error, whatever that is.
-    if (!to_results || output_.result_is_terminal()) is_in_a_line_ = piece.data.back() != '\n';
-  }
-
-  const RunFollower::Connect& connect_;
-  const FollowOptions& options_;
-  ProgressLine& line_;
-  Output& output_;
-  std::optional<CommandOutput> reader_;
-  int64_t dropped_bytes_ = 0;
-  bool is_in_a_line_ = false;
-};
-
 }  // namespace
 
 Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string& run_id, const FollowOptions& options,
                           const Interrupts& interrupts, Output& output) {
   RunFollower follower(connect, run_id, {.hold = options.hold, .reconnect_ms = options.reconnect_ms});
   ProgressLine line(output, ProgressAllowed(output));
-  PassedOutput passed(connect, options, line, output);
+  PassedOutput passed(connect,
+                      {.to = options.pass_output,
+                       .direct = options.direct,
+                       .is_launched_here = options.launch != nullptr,
+                       .prints_while_queued = options.prints_while_queued,
+                       .reconnect_ms = options.reconnect_ms},
+                      line, output);
   Notes notes(connect, output, !line.enabled(), options.hold);
   ProgressFacts facts;
   bool cancel_wanted = false;
   bool cancel_sent = false;
   bool launched = false;
   std::optional<Status> launch_failure;
+  std::vector<pollfd> waits;
 
   while (true) {
-    std::array<pollfd, 3> waits = {pollfd{follower.fd(), POLLIN, 0}, pollfd{passed.fd(), POLLIN, 0},
-                                   pollfd{interrupts.fd(), POLLIN, 0}};
-    ::poll(waits.data(), cancel_wanted ? 2 : 3, line.enabled() || cancel_wanted != cancel_sent ? kTickMs : -1);
+    waits = {pollfd{follower.fd(), POLLIN, 0}, pollfd{cancel_wanted ? -1 : interrupts.fd(), POLLIN, 0}};
+    passed.AddWaits(waits);
+    ::poll(waits.data(), waits.size(), line.enabled() || cancel_wanted != cancel_sent ? kTickMs : -1);
 
     RunFollower::News news = follower.Take();
     if (news.update) {
       facts.latest = *news.update;
       facts.received_ns = NowUnixNs();
       notes.OnUpdate(facts.latest);
-      passed.OnUpdate(facts.latest.run());
-      if (news.resumed) launched = false;  // what a daemon that is gone had prepared the next one offers anew
+      if (news.resumed) {
+        launched = false;  // what a daemon that is gone had prepared the next one offers anew
+        passed.OnResumed(facts.latest.run());
+      }
       if (facts.latest.launch_offered() && options.launch && !std::exchange(launched, true)) {
         Status started = options.launch();
         if (!started.ok()) {
@@ -193,10 +135,11 @@ Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string
           cancel_wanted = true;
         }
       }
+      passed.OnUpdate(facts.latest.run());
     }
     facts.disconnected = news.disconnected;
     passed.Pass();
-    if (news.end && news.end->ok()) passed.Finish(run_id);
+    if (news.end && news.end->ok()) passed.Finish(facts.latest.run(), interrupts);
     if (news.end) {
       // It knows why it did, also where it could not be started, which may just be because it was cancelled.
       if (news.end->ok()) return facts.latest.run();
@@ -209,6 +152,12 @@ Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string
       cancel_wanted = true;
       facts.cancelling = true;
       if (!line.enabled()) output.Note("cancelling run " + run_id + "; a second Ctrl-C leaves at once");
+    }
+    if (passed.is_in_vain() && !cancel_wanted) {
+      cancel_wanted = true;
+      facts.cancelling = true;
+      line.Clear();
+      output.Note("nobody reads the command's output any more; cancelling run " + run_id);
     }
     const bool is_under_way = facts.latest.has_run() && !IsEnded(facts.latest.run().state());
     if (is_under_way && !passed.is_in_a_line()) line.Show(ProgressText(facts, NowUnixNs()));

@@ -6,6 +6,7 @@
 
 #include "client/cli/output.h"
 #include "client/cli/waiting/interrupts.h"
+#include "client/cli/waiting/passed_output.h"
 #include "client/cpp/followers.h"
 #include "client/cpp/kprof_client.h"
 
@@ -14,13 +15,6 @@ namespace kprof::cli {
 // Looks up the run that a verb is about, before the verb begins: @last moves on, so some verbs need the whole id first.
 // Fails as KprofClient::GetRun does, but in the verb's own words: `act` ("wait for run") begins the message.
 Result<v1::Run> FindRun(KprofClient& client, const std::string& name, const std::string& act);
-
-// Where what the command prints is passed on to, as it prints it.
-enum class PassOutput {
-  kNowhere,
-  kToItsPlace,  // its standard output to ours, its standard error to ours
-  kToNotes,     // both to our standard error
-};
 
 struct FollowOptions {
   std::string act = "follow run";  // begins the message of a failure, in the verb's own words
@@ -31,6 +25,7 @@ struct FollowOptions {
   // offers the run anew. When it fails, the run is cancelled and the daemon is told why.
   std::function<Status()> launch;
   PassOutput pass_output = PassOutput::kNowhere;
+  DirectOutput* direct = nullptr;    // in use, or opened by `launch`; null: what is printed comes out of the logs
   bool prints_while_queued = false;  // the run has a step of --prepare, which does
 };
 

@@ -107,9 +107,9 @@ void AdoptedProcesses::Close() {
 
 namespace {
 
-constexpr int kSupervisorControlFd = 3;
-constexpr int kSupervisorProgramFd = 4;  // the first that kprof-launch closes
-constexpr const char* kProgramFdPath = "/proc/self/fd/4";
+constexpr int kSupervisorProgramFd = kFirstFreeFd;  // the first that kprof-launch closes
+constexpr const char* kProgramFdPath = "/proc/self/fd/6";
+static_assert(kSupervisorProgramFd == 6);
 
 std::vector<std::string> OwnEnvironmentWith(const std::vector<std::string>& marks) {
   std::vector<std::string> environment;
@@ -122,10 +122,24 @@ std::vector<std::string> OwnEnvironmentWith(const std::vector<std::string>& mark
 
 // posix_spawn is a vfork: nothing of this process is copied, and no code of ours runs in the child.
 // Returns errno.
-int SpawnProcess(const SupervisorProgram& program, std::vector<std::string>& environment, int control_fd, pid_t& pid) {
+int SpawnProcess(const SupervisorProgram& program, std::vector<std::string>& environment, int control_fd,
+                 const OutputFiles& files, pid_t& pid) {
+  // Above the numbers that they get in the child, so that none overwrites another.
+  const bool passes_output = files.client_stdout_fd >= 0;
+  UniqueFd client_out;
+  UniqueFd client_err;
+  if (passes_output) {
+    client_out = DuplicateFrom(files.client_stdout_fd, kSupervisorProgramFd + 1);
+    client_err = DuplicateFrom(files.client_stderr_fd, kSupervisorProgramFd + 1);
+    if (!client_out.valid() || !client_err.valid()) return errno;
+  }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, control_fd, kSupervisorControlFd);
+  posix_spawn_file_actions_adddup2(&actions, control_fd, kChannelFd);
+  if (passes_output) {
+    posix_spawn_file_actions_adddup2(&actions, client_out.get(), kClientStdoutFd);
+    posix_spawn_file_actions_adddup2(&actions, client_err.get(), kClientStderrFd);
+  }
   posix_spawn_file_actions_adddup2(&actions, program.fd.get(), kSupervisorProgramFd);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
@@ -142,7 +156,8 @@ int SpawnProcess(const SupervisorProgram& program, std::vector<std::string>& env
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setsigmask(&attributes, &none);
   std::string name = program.path.substr(program.path.rfind('/') + 1);
-  char* argv[] = {name.data(), nullptr};
+  std::string pass_output = "--pass-output";
+  char* argv[] = {name.data(), passes_output ? pass_output.data() : nullptr, nullptr};
   std::vector<char*> variables;
   variables.reserve(environment.size() + 1);
   for (std::string& variable : environment) variables.push_back(variable.data());
@@ -162,7 +177,7 @@ Result<SupervisorProgram> OpenSupervisorProgram(const std::string& path) {
     return Fail(ErrorCode::kUsage, "find the supervisor", "there is no program " + path, remedy);
   }
   // Above the numbers that it and the socket get in the child, so that neither overwrites the other.
-  UniqueFd fd(::fcntl(opened.get(), F_DUPFD_CLOEXEC, kSupervisorProgramFd + 1));
+  UniqueFd fd = DuplicateFrom(opened.get(), kSupervisorProgramFd + 1);
   if (!fd.valid()) return FailErrno(errno, "hold the supervisor " + path, "raise the limit of open files");
   return SupervisorProgram{path, std::move(fd)};
 }
@@ -181,7 +196,7 @@ Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, cons
   int spawn_error = 0;
   pid_t pid = own.Add([&]() -> pid_t {
     pid_t spawned = -1;
-    spawn_error = SpawnProcess(program, environment, ends->theirs.get(), spawned);
+    spawn_error = SpawnProcess(program, environment, ends->theirs.get(), files, spawned);
     return spawn_error == 0 ? spawned : -1;
   });
   if (pid < 0) return fail(FailErrno(spawn_error, what));

@@ -81,9 +81,9 @@ struct SpawnedSupervisor {
   uint64_t start_ticks = 0;  // it and all processes below it started then or later
 };
 
-// Spawns one kprof-launch, with a socket to it that has the command's output files in it. Its environment is ours with
-// `marks` ("NAME=value") set in it, so that it can be found as its command can. The child is entered in `own`; whoever
-// reaps it removes it there. Fails with kSpawnFailed. Costs one vfork and exec, about 0.5 ms.
+// Spawns one kprof-launch, with a socket to it that has the command's output files in it, and the client's sockets. Its
+// environment is ours with `marks` ("NAME=value") set in it, so that it can be found as its command can. The child is
+// entered in `own`; whoever reaps it removes it there. Fails with kSpawnFailed. Costs one vfork and exec, about 0.5 ms.
 Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, const std::vector<std::string>& marks,
                                           const OutputFiles& files, OwnChildren& own);
 

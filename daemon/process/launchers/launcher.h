@@ -69,6 +69,9 @@ struct OutputFiles {
   int stderr_fd = -1;
   int progress_fd = -1;  // the logs' (output_log.h); none: the others are sockets (output_intake.h)
   int held_fd = -1;      // where others start it: supervisor and guard only hold it (client_launcher.h)
+  // Where the daemon starts it: sockets to a client that wants the output, too (client_outputs.h). Both or none.
+  int client_stdout_fd = -1;
+  int client_stderr_fd = -1;
 };
 
 class Launched {

@@ -44,6 +44,56 @@ bool MetricPipe::Move() {
   return true;
 }
 
+pollfd OutputToClient::wait() const {
+  return {socket_.get(), static_cast<short>(POLLIN | (is_full() ? POLLOUT : 0)), 0};
+}
+
+void OutputToClient::Turn() {
+  Hear();
+  SendRest();
+}
+
+void OutputToClient::Hear() {
+  if (!socket_.valid()) return;
+  char said = 0;
+  const ssize_t size = ::recv(socket_.get(), &said, 1, MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  reader_gone_ = size == 1 && said == kReaderGone;
+  Forget();
+}
+
+void OutputToClient::Send(std::span<const char> bytes) {
+  if (rest_.empty()) bytes = bytes.subspan(SendSome(bytes));
+  if (socket_.valid()) rest_.append(bytes.data(), bytes.size());
+}
+
+void OutputToClient::SendRest() {
+  rest_.erase(0, SendSome(rest_));
+}
+
+// Returns how many it took.
+size_t OutputToClient::SendSome(std::span<const char> bytes) {
+  size_t sent_bytes = 0;
+  while (socket_.valid() && sent_bytes < bytes.size()) {
+    const ssize_t size =
+        ::send(socket_.get(), bytes.data() + sent_bytes, bytes.size() - sent_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (size > 0) {
+      sent_bytes += static_cast<size_t>(size);
+    } else if (size < 0 && errno == EAGAIN) {
+      break;
+    } else if (size == 0 || errno != EINTR) {
+      Hear();  // its last word may lie there
+      Forget();
+    }
+  }
+  return sent_bytes;
+}
+
+void OutputToClient::Forget() {
+  socket_.Reset();
+  rest_.clear();
+}
+
 namespace {
 
 // One for all: there is one thread. Its pages cost nothing until a command prints that much.
@@ -57,7 +107,9 @@ bool OutputToLog::Move() {
   if (!pipe_.valid()) return false;
   ssize_t size = ::read(pipe_.get(), block, sizeof block);
   if (size > 0) {
-    log_.Write(std::span<const char>(block, static_cast<size_t>(size)));
+    const std::span<const char> piece(block, static_cast<size_t>(size));
+    log_.Write(piece);
+    client_.Send(piece);
     return true;
   }
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
@@ -78,16 +130,18 @@ constexpr size_t kBlockBytes = 256 << 10;
 }  // namespace
 
 // The block's pages cost nothing until a command prints that much.
-OutputToDaemon::OutputToDaemon(UniqueFd pipe, UniqueFd socket)
-    : pipe_(std::move(pipe)), socket_(std::move(socket)), block_(std::make_unique_for_overwrite<char[]>(kBlockBytes)) {}
+OutputToDaemon::OutputToDaemon(UniqueFd pipe, UniqueFd client, UniqueFd socket)
+    : CommandOutput(std::move(pipe), std::move(client)),
+      socket_(std::move(socket)),
+      block_(std::make_unique_for_overwrite<char[]>(kBlockBytes)) {}
 
 pollfd OutputToDaemon::wait() const {
   if (!rest_.empty()) return {socket_.get(), POLLOUT, 0};
-  return {pipe_.get(), POLLIN, 0};
+  return {client_.is_full() ? -1 : pipe_.get(), POLLIN, 0};
 }
 
 void OutputToDaemon::Turn() {
-  if (rest_.empty()) Read();
+  if (rest_.empty() && !client_.is_full()) Read();
   Send();
 }
 
@@ -106,6 +160,7 @@ void OutputToDaemon::Read() {
   if (size <= 0) return pipe_.Reset();
   printed_bytes_ += size;
   rest_ = {block_.get(), static_cast<size_t>(size)};
+  client_.Send(rest_);
   if (last_bytes_ < 0) return;
   last_bytes_ -= size;
   if (last_bytes_ == 0) pipe_.Reset();

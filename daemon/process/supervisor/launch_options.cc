@@ -13,6 +13,8 @@ std::optional<LaunchOptions> ParseLaunchOptions(int argc, const char* const* arg
     const std::string_view word = argv[i];
     if (word == "--kept") {
       options.kept = true;
+    } else if (word == "--pass-output") {
+      options.passes_output = true;
     } else if (word == "--control-fd=0") {
       options.control_fd = 0;
     } else if (word == "--control-fd=3") {

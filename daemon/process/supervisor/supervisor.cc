@@ -49,12 +49,13 @@ std::vector<std::string> ShellCommand(const std::string& command) {
 }  // namespace
 
 Supervisor::Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile, std::string digest,
-                       char* output_folder)
+                       char* output_folder, ClientSockets client)
     : channel_(std::move(control)),
       child_signal_fd_(std::move(child_signal_fd)),
       own_nofile_(own_nofile),
       digest_(std::move(digest)),
       folder_(output_folder),
+      client_(std::move(client)),
       kill_at_ns_(kNever),
       next_round_at_ns_(kNever),
       give_up_at_ns_(kNever) {}
@@ -84,13 +85,15 @@ int Supervisor::RunToTheEnd() {
 void Supervisor::Poll() {
   const bool open = !channel_.closed();
   const bool sends = channel_.waits_to_send() || (phase_ == Phase::kOutputs && !done_);
-  pollfd waits[6] = {
+  pollfd waits[8] = {
       {open ? channel_.fd() : -1, static_cast<short>(POLLIN | (sends ? POLLOUT : 0)), 0},
       {child_ ? child_->report_fd.get() : -1, POLLIN, 0},
       open && stdout_ ? stdout_->wait() : pollfd{-1, 0, 0},
       open && stderr_ ? stderr_->wait() : pollfd{-1, 0, 0},
       {child_signal_fd_.get(), POLLIN, 0},
       metrics_ ? metrics_->wait() : pollfd{-1, 0, 0},
+      open && stdout_ ? stdout_->client().wait() : pollfd{-1, 0, 0},
+      open && stderr_ ? stderr_->client().wait() : pollfd{-1, 0, 0},
   };
   const int64_t wake_at_ns = std::min({kill_at_ns_, next_round_at_ns_, give_up_at_ns_});
   timespec timeout{};
@@ -110,7 +113,14 @@ void Supervisor::Poll() {
   if (waits[2].revents != 0 && !channel_.closed()) stdout_->Turn();
   if (waits[3].revents != 0 && !channel_.closed()) stderr_->Turn();
   if (waits[5].revents != 0) metrics_->Turn();
+  if (waits[6].revents != 0) HearClient(*stdout_);
+  if (waits[7].revents != 0) HearClient(*stderr_);
   if (waits[4].revents != 0) OnChildren();
+}
+
+void Supervisor::HearClient(CommandOutput& stream) {
+  stream.client().Turn();
+  if (stream.client().reader_gone() && phase_ == Phase::kCommand) stream.BreakPipe();
 }
 
 void Supervisor::HearChannel() {
@@ -180,16 +190,16 @@ bool Supervisor::MakeStreams() {
   metrics_.emplace(std::move(metric_pipe_.read));
   std::vector<UniqueFd>& files = channel_.files();
   if (files.size() == kOutputSockets) {
-    stdout_ = std::make_unique<OutputToDaemon>(std::move(out_.read), std::move(files[0]));
-    stderr_ = std::make_unique<OutputToDaemon>(std::move(err_.read), std::move(files[1]));
+    stdout_ = std::make_unique<OutputToDaemon>(std::move(out_.read), std::move(client_.out), std::move(files[0]));
+    stderr_ = std::make_unique<OutputToDaemon>(std::move(err_.read), std::move(client_.err), std::move(files[1]));
     return true;
   }
   const OutputLimits limits{request_.output_head_bytes, request_.output_tail_bytes};
   const int progress = files[2].get();
-  stdout_ =
-      std::make_unique<OutputToLog>(std::move(out_.read), files[0].get(), progress, OutputStream::kStdout, limits);
-  stderr_ =
-      std::make_unique<OutputToLog>(std::move(err_.read), files[1].get(), progress, OutputStream::kStderr, limits);
+  stdout_ = std::make_unique<OutputToLog>(std::move(out_.read), std::move(client_.out), files[0].get(), progress,
+                                          OutputStream::kStdout, limits);
+  stderr_ = std::make_unique<OutputToLog>(std::move(err_.read), std::move(client_.err), files[1].get(), progress,
+                                          OutputStream::kStderr, limits);
   return true;
 }
 
@@ -225,6 +235,8 @@ Status Supervisor::MakePlan() {
 
 // An empty step: it is there.
 LaunchFailure Supervisor::StartChild(Phase phase, std::vector<std::string> argv) {
+  ReadyStream(phase, *stdout_, out_);
+  ReadyStream(phase, *stderr_, err_);
   request_.argv.swap(argv);  // all else is the same for a step
   const ChildOutput output{out_.write.get(), err_.write.get(), metric_pipe_.write.get()};
   StartedChild started = StartCommandChild(request_, own_nofile_, output);
@@ -237,6 +249,18 @@ LaunchFailure Supervisor::StartChild(Phase phase, std::vector<std::string> argv)
   command_over_ = took_kill_ = killing_ = false;
   kill_at_ns_ = next_round_at_ns_ = give_up_at_ns_ = kNever;
   return {};
+}
+
+// A command whose reader is gone gets SIGPIPE. A step does not: what it is for is not what it prints.
+void Supervisor::ReadyStream(Phase phase, CommandOutput& stream, OutputPipe& pipe) {
+  if (phase == Phase::kCommand) {
+    if (stream.client().reader_gone()) stream.BreakPipe();
+  } else if (stream.is_broken()) {
+    OutputPipe fresh = MakeOutputPipe();
+    if (!fresh.read.valid()) return;  // the step gets SIGPIPE after all
+    pipe.write = std::move(fresh.write);
+    stream.UsePipe(std::move(fresh.read));
+  }
 }
 
 void Supervisor::Fail(const LaunchFailure& failure) {

@@ -28,9 +28,9 @@ class Supervisor {
  public:
   // SIGCHLD is blocked and comes by `child_signal_fd`. `own_nofile` is the limit that this process was started with.
   // A request with another `digest` (launch_request.h) is refused, and so are files in place of sockets for the output;
-  // empty: any is good. `output_folder`: as in OutputFolder.
+  // empty: any is good. `output_folder`: as in OutputFolder. `client` gets what is printed, too.
   Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile, std::string digest,
-             char* output_folder);
+             char* output_folder, ClientSockets client);
 
   // Returns the exit status (kLaunchTree...).
   int Run();
@@ -49,11 +49,13 @@ class Supervisor {
   int RunToTheEnd();
   void Poll();
   void HearChannel();
+  void HearClient(CommandOutput& stream);
   void TakeRequest(Result<LaunchRequest> request);
   bool MakeStreams();
   void TakeLease(const Result<std::vector<std::string>>& variables);
   Status MakePlan();
   LaunchFailure StartChild(Phase phase, std::vector<std::string> argv);
+  static void ReadyStream(Phase phase, CommandOutput& stream, OutputPipe& pipe);
   void Fail(const LaunchFailure& failure);
   void Stop(int64_t grace_ms);
   void ReadReport();
@@ -85,6 +87,7 @@ class Supervisor {
   int folder_error_ = 0;        // why there is none
   int64_t began_unix_ns_ = 0;   // files that are older are not the run's
   std::deque<ToolStep> steps_;  // that are still to run; the first is under way in kAfter
+  ClientSockets client_;        // until there are streams
   OutputPipe out_;
   OutputPipe err_;
   OutputPipe metric_pipe_;

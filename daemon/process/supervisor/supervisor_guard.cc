@@ -105,12 +105,14 @@ char* MakeSharedFolderPath() {
   return page == MAP_FAILED ? nullptr : static_cast<char*>(page);
 }
 
-int ForkUnderGuard(int control_fd, int child_signal_fd, const char* output_folder) {
+int ForkUnderGuard(int control_fd, int child_signal_fd, const char* output_folder,
+                   const std::function<void()>& close_in_guard) {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return errno;  // of the guard alone: a fork does not inherit it
   const UniqueFd held = PeekLastFile(control_fd);             // in the supervisor it goes when this returns
   const pid_t supervisor = ::fork();
   if (supervisor < 0) return errno;
   if (supervisor == 0) return 0;
+  close_in_guard();
   ::prctl(PR_SET_NAME, kGuardName);
   ::_exit(Guard(supervisor, control_fd, child_signal_fd, output_folder).Run());
 }

@@ -11,14 +11,18 @@
 
 #include <sys/types.h>
 
+#include <functional>
+
 namespace kprof {
 
 // Memory shared by the guard and its supervisor, for the path of the folder of outputs (command_files.h). Null: there
 // is none to be had.
 char* MakeSharedFolderPath();
 
-// Forks. Returns in the supervisor's process; the guard's ends in here, with the supervisor's exit status
-// (kLaunchTree...). REQUIRES: one thread; SIGCHLD is blocked. Fails, returning errno, when no process can be made.
-int ForkUnderGuard(int control_fd, int child_signal_fd, const char* output_folder);
+// Forks. Returns in the supervisor's process; the guard's first calls `close_in_guard`, for what the supervisor alone
+// is to hold open, and ends in here, with the supervisor's exit status (kLaunchTree...). REQUIRES: one thread; SIGCHLD
+// is blocked. Fails, returning errno, when no process can be made.
+int ForkUnderGuard(int control_fd, int child_signal_fd, const char* output_folder,
+                   const std::function<void()>& close_in_guard);
 
 }  // namespace kprof

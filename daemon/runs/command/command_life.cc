@@ -233,7 +233,11 @@ void CommandLife::Launch(Prepared prepared) {
   };
   launched_mono_ns_ = context_.clock.mono_ns();
   auto launch = [&]() -> Status {
-    ASSIGN_OR_RETURN(const OutputFiles output, SupervisorsOutput());
+    OutputSockets client;  // ours only until the supervisor has them
+    if (context_.client_outputs != nullptr) {
+      client = context_.client_outputs->Take(row_.uid, row_.idempotency_key);
+    }
+    ASSIGN_OR_RETURN(const OutputFiles output, SupervisorsOutput(client));
     ASSIGN_OR_RETURN(launched_, context_.launcher.Launch(prepared.request, {row_.starter, row_.uid}, row_.id, output,
                                                          std::move(events)));
     was_launched_ = true;
@@ -306,9 +310,13 @@ void CommandLife::LimitSteps(const std::string& what, int64_t limit_ms, int64_t 
 }
 
 // The files themselves go to a supervisor of our own user alone.
-Result<OutputFiles> CommandLife::SupervisorsOutput() {
-  const OutputFiles files{files_.stdout_log->fd(), files_.stderr_log->fd(), files_.progress->fd()};
-  if (row_.starter == RunStarter::kDaemon) return files;
+Result<OutputFiles> CommandLife::SupervisorsOutput(const OutputSockets& client) {
+  OutputFiles files{files_.stdout_log->fd(), files_.stderr_log->fd(), files_.progress->fd()};
+  if (row_.starter == RunStarter::kDaemon) {
+    files.client_stdout_fd = client.out.get();
+    files.client_stderr_fd = client.err.get();
+    return files;
+  }
   if (context_.intake == nullptr) return OutputFiles();  // nor is there a way to start it: see launcher.h
   ASSIGN_OR_RETURN(taking_, context_.intake->Begin(files, context_.output));
   OutputFiles ends = taking_->ends();

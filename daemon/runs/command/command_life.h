@@ -69,7 +69,7 @@ class CommandLife final : public Life {
   std::vector<std::string> DeviceVariables(const std::vector<std::string>& environment) const;
   void GiveDevices();
   void Launch(Prepared prepared);
-  Result<OutputFiles> SupervisorsOutput();
+  Result<OutputFiles> SupervisorsOutput(const OutputSockets& client);
   void CommitRunning();
   void OnHeldUp(const Status& why);
   void OnStepBegins();

@@ -66,6 +66,22 @@ TEST_F(ForegroundLaunchTest, GivesTheSupervisorItsChannelAndMarker) {
   EXPECT_TRUE(said.starts_with("--kept --digest=abc run1\n0\n1\n")) << said;
 }
 
+TEST_F(ForegroundLaunchTest, GivesItTheSocketsForTheOutput) {
+  const std::string program =
+      MakeProgram(folder_.Path("kprof-launch"), "#!/bin/sh\necho \"$*\" >&3\necho o >&4\necho e >&5\n");
+  SocketPair ends = *MakeSocketPair(SOCK_STREAM);
+  DirectOutput output;
+  ASSERT_TRUE(StartSupervisor(program, {"run1", "abc", std::move(ends.theirs), *output.Open()}).ok());
+  char bytes[256];
+  const ssize_t size = ::read(ends.ours.get(), bytes, sizeof bytes);
+  EXPECT_EQ(std::string(bytes, static_cast<size_t>(std::max<ssize_t>(size, 0))), "--kept --digest=abc --pass-output\n");
+  while (::read(ends.ours.get(), bytes, sizeof bytes) > 0) {
+  }
+  EXPECT_EQ(output.Take(DirectOutput::kOut), "o\n");
+  EXPECT_EQ(output.Take(DirectOutput::kErr), "e\n");
+  EXPECT_EQ(output.taken_bytes(DirectOutput::kErr), 2);
+}
+
 TEST_F(ForegroundLaunchTest, SaysThatTheProgramCannotBeStarted) {
   SocketPair ends = *MakeSocketPair(SOCK_STREAM);
   EXPECT_EQ(StartSupervisor("/absent", {"run1", "abc", std::move(ends.theirs)}).code(), ErrorCode::kSpawnFailed);

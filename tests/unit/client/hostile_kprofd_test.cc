@@ -114,6 +114,11 @@ class HostileKprofdTest : public VerbsFixture {
   }
 
   int Capture() {
+    // Asked first: where the output is to go. A kprofd for all users leaves that to who starts the supervisor.
+    std::jthread refuse([this] {
+      UniqueFd client = Accept();
+      SendPacket(client.get(), EncodeSideAnswer({kSidePassOutput, "usage", "it starts no runs itself", ""}));
+    });
     return Kprofctl({"capture", "command", "--env", "PATH=/usr/bin:/bin", "--cwd", files_.Path(""), "--", "touch",
                      files_.Path("asked")});
   }

@@ -344,6 +344,34 @@ TEST_F(VerbCaptureTest, CaptureGoesOnAfterARestartOfTheDaemon) {
   EXPECT_THAT(notes_, HasSubstr("run 01jd failed: because"));
 }
 
+TEST_F(PassedOutputTest, ARunWhoseLogNobodyReadsAnyMoreIsCancelled) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::atomic<bool> cancelled = false;
+  AnswerCaptures(Done());
+  AnswerCancels(cancelled);
+  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    stream.write(Watched(RunIn(v1::RUN_STATE_RUNNING)));
+    WaitUntil([&] { return cancelled || stream.gone(); });
+    stream.write(Watched(Failed("cancelled")));
+    return OkStatus();
+  };
+  daemon_.calls.read_log = [&](const v1::ReadLogRequest& request, FakeStream<v1::ReadLogResponse> stream) {
+    v1::ReadLogResponse piece;
+    piece.set_data("y\n");
+    while (request.stream() == v1::OUTPUT_STREAM_STDOUT && !cancelled && !stream.gone()) stream.write(piece);
+    return OkStatus();
+  };
+  daemon_.Start();
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  UniqueFd notes(::memfd_create("notes", MFD_CLOEXEC));
+  ::close(ends[0]);
+  Output output(ends[1], notes.get());
+  EXPECT_EQ(RunKprofctl({"--socket", daemon_.socket_path(), "capture", "command", "--", "yes"}, output), 8);
+  ::close(ends[1]);
+  EXPECT_TRUE(cancelled);
+}
+
 TEST_F(VerbCaptureTest, CaptureReportsADaemonThatStaysAway) {
   AnswerCaptures(Done());
   std::atomic<bool> watched = false;

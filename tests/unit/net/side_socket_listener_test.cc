@@ -44,9 +44,10 @@ TEST(SidePackets, AreNotReadWhenTheyAreCutOrHaveMore) {
 class SideSocketTest : public testing::Test {
  protected:
   SideSocketTest() {
-    auto serve = [this](const SideSocketListener::Asker& who, const SideRequest& request, UniqueFd file) {
+    auto serve = [this](const SideSocketListener::Asker& who, const SideRequest& request, std::vector<UniqueFd> files) {
       served_.emplace_back(who.uid, request);
-      brought_ = std::move(file);
+      brought_files_ = files.size();
+      brought_ = files.empty() ? UniqueFd() : std::move(files.front());
       groups_ = who.groups;
       return Serve();
     };
@@ -84,6 +85,7 @@ class SideSocketTest : public testing::Test {
   std::map<uint32_t, uint32_t> accounts_;  // where it is not the uid
   std::optional<Status> refusal_;
   std::vector<std::pair<uint32_t, SideRequest>> served_;
+  size_t brought_files_ = 0;
   UniqueFd brought_;
   std::vector<gid_t> groups_;
   std::unique_ptr<SideSocketListener> socket_;
@@ -102,6 +104,16 @@ TEST_F(SideSocketTest, TakesTheFileOfARequestToHoldIt) {
   EXPECT_EQ(groups_.back(), ::getegid());
 }
 
+TEST_F(SideSocketTest, TakesBothSocketsOfARequestToPassOutputOn) {
+  SocketPair pair = *MakeSocketPair(SOCK_STREAM);
+  UniqueFd client = Connect();
+  ASSERT_EQ(SendPacket(client.get(), EncodeSideRequest({kSidePassOutput, "key"}), {pair.ours.get(), pair.theirs.get()}),
+            0);
+  loop_.RunUntilIdle();
+  EXPECT_EQ(served_.back().second, (SideRequest{kSidePassOutput, "key"}));
+  EXPECT_EQ(brought_files_, 2u);
+}
+
 TEST_F(SideSocketTest, ClosesWhenARequestHasNotTheFilesOfItsType) {
   UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   UniqueFd client = Connect();
@@ -109,6 +121,9 @@ TEST_F(SideSocketTest, ClosesWhenARequestHasNotTheFilesOfItsType) {
   EXPECT_TRUE(IsClosed(client));
   client = Connect();
   SendPacket(client.get(), EncodeSideRequest({kSideHoldFile, ""}), {null.get(), null.get()});
+  EXPECT_TRUE(IsClosed(client));
+  client = Connect();
+  SendPacket(client.get(), EncodeSideRequest({kSidePassOutput, "key"}), {null.get()});
   EXPECT_TRUE(IsClosed(client));
   client = Connect();
   SendPacket(client.get(), EncodeSideRequest(kRequest), {null.get()});
@@ -246,7 +261,8 @@ TEST_F(SideSocketTest, RemovesItsFile) {
 
 TEST_F(SideSocketTest, AdoptsAListenerOnly) {
   SocketPair pair = *MakeSocketPair(SOCK_SEQPACKET);
-  auto serve = [](const SideSocketListener::Asker&, const SideRequest&, UniqueFd) -> Result<SideSocketListener::Reply> {
+  auto serve = [](const SideSocketListener::Asker&, const SideRequest&,
+                  const std::vector<UniqueFd>&) -> Result<SideSocketListener::Reply> {
     return SideSocketListener::Reply{};
   };
   auto account_of = [](uint32_t uid) { return uid; };

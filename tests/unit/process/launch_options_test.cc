@@ -22,6 +22,12 @@ TEST(LaunchOptions, ReadWhatAHelperSays) {
   EXPECT_EQ(Parse({"--kept", "--control-fd=0", option.c_str()}), (LaunchOptions{true, 0, digest}));
 }
 
+TEST(LaunchOptions, TellOfSocketsToTheClient) {
+  LaunchOptions expected;
+  expected.passes_output = true;
+  EXPECT_EQ(Parse({"--pass-output"}), expected);
+}
+
 TEST(LaunchOptions, RefuseAKeptOneThatWouldStartAnything) {
   EXPECT_FALSE(Parse({"--kept"}));
   EXPECT_FALSE(Parse({"--kept", "--control-fd=3"}));
@@ -29,7 +35,7 @@ TEST(LaunchOptions, RefuseAKeptOneThatWouldStartAnything) {
 
 TEST(LaunchOptions, RefuseWhatIsNoneOfTheirs) {
   for (const char* word : {"", "--help", "--kept=1", "--control-fd=", "--control-fd=1", "--control-fd=03",
-                           "--digest=", "--digest=abc", "--digest", "kept"}) {
+                           "--digest=", "--digest=abc", "--digest", "kept", "--pass-output=1"}) {
     EXPECT_FALSE(Parse({word})) << word;
   }
 }

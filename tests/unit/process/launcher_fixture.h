@@ -188,8 +188,12 @@ class SupervisorLauncherTest : public testing::Test {
       output = command.taking->ends();
     }
     if (As().starter == RunStarter::kClient) output.held_fd = command.held.get();
+    if (client_out_.theirs.valid()) output.client_stdout_fd = client_out_.theirs.get();
+    if (client_err_.theirs.valid()) output.client_stderr_fd = client_err_.theirs.get();
     auto launched = Door().Launch(request, As(), command.marker, output, std::move(events));
     if (command.taking) command.taking->GaveEnds();
+    client_out_.theirs.Reset();
+    client_err_.theirs.Reset();
     EXPECT_TRUE(launched.ok()) << launched.status().ToString();
     if (launched.ok()) command.launched = *std::move(launched);
     EXPECT_EQ(command.events, 0);  // never from inside the call
@@ -242,6 +246,8 @@ class SupervisorLauncherTest : public testing::Test {
   OutputIntake intake_{loop_, loop_};
   bool take_output_ = true;  // false: nobody reads what a client's supervisor sends
   std::array<SocketPair, 2> untaken_;
+  SocketPair client_out_;  // of the next launch's client, where there is one
+  SocketPair client_err_;
   std::optional<WorkerPool> pool_{std::in_place, WorkerPool::Options{.threads = 1}};
   std::optional<SupervisorLauncher> launcher_;
   const UniqueFd null_{::open("/dev/null", O_RDWR | O_CLOEXEC)};

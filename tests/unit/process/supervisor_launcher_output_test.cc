@@ -1,6 +1,7 @@
 // What is kept of a command's output, while it runs and after, and when its log cannot be written.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <csignal>
@@ -75,6 +76,81 @@ TEST_F(SupervisorLauncherTest, LetsACommandGoOnWhenItsLogCannotBeWritten) {
   EXPECT_EQ(command.ended->stdout_bytes, 1'000'000);
   EXPECT_EQ(command.ended->stdout_dropped_bytes, 1'000'000);
   EXPECT_EQ(command.ended->output_error, ENOSPC);
+}
+
+// The test is the client that follows the run.
+class PassedOnTest : public SupervisorLauncherTest {
+ protected:
+  PassedOnTest() {
+    client_out_ = *MakeSocketPair(SOCK_STREAM);
+    client_err_ = *MakeSocketPair(SOCK_STREAM);
+  }
+
+  // What has come of the stream by now; false at its end.
+  static bool Take(const SocketPair& client, std::string& bytes) {
+    char piece[64 << 10];
+    while (true) {
+      const ssize_t size = ::recv(client.ours.get(), piece, sizeof piece, MSG_DONTWAIT);
+      if (size == 0) return false;
+      if (size < 0) return errno == EAGAIN;
+      bytes.append(piece, static_cast<size_t>(size));
+    }
+  }
+
+  std::string out_;
+  std::string err_;
+};
+
+TEST_F(PassedOnTest, TheClientGetsAllOfItInOrderThoughTheLogDoesNot) {
+  constexpr int64_t kPrinted = 20'000'000;
+  LaunchRequest request = Request({"/bin/sh", "-c", "echo wrong >&2; exec " + kBin + "/flood 20000000"});
+  request.output_head_bytes = request.output_tail_bytes = 1 << 20;
+  Command& command = Start(request);
+  WaitUntil([&] { return !Take(client_out_, out_); }, "the end of the stream");
+  WaitUntil([&] { return command.over() && !Take(client_err_, err_); }, "the end");
+  ASSERT_TRUE(command.ended);
+  EXPECT_EQ(command.ended->exit_code, 0);
+  EXPECT_EQ(command.ended->stdout_dropped_bytes, kPrinted - (2 << 20));
+  std::string expected;
+  for (int64_t at = 0; at < kPrinted; ++at) expected += FloodByte(at);
+  EXPECT_TRUE(out_ == expected) << out_.size();
+  EXPECT_EQ(err_, "wrong\n");
+}
+
+TEST_F(PassedOnTest, ACommandWaitsForAClientThatReadsNothingAndCanBeStopped) {
+  Command& command = Start({"/bin/sh", "-c", kBin + "/flood 20000000; echo printed >" + (folder_ / "printed")});
+  WaitUntil([&] { return std::filesystem::file_size(command.OutPath()) > 100'000; }, "the sockets to be full");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "printed"));
+  command.launched->Stop(0);
+  WaitUntil([&] { return command.over(); }, "the end");
+  ASSERT_TRUE(command.ended);
+  EXPECT_TRUE(command.ended->stopped);
+}
+
+TEST_F(PassedOnTest, AClientThatIsGoneDoesNotDisturbTheCommand) {
+  client_out_.ours.Reset();
+  client_err_.ours.Reset();
+  Command& command = Run({kBin + "/flood", "1000000"});
+  ASSERT_TRUE(command.ended);
+  EXPECT_EQ(command.ended->exit_code, 0);
+  EXPECT_EQ(command.ended->stdout_bytes, 1'000'000);
+}
+
+TEST_F(PassedOnTest, ACommandWhoseReaderIsGoneGetsSigpipe) {
+  Command& command = Start({kBin + "/flood", "1000000000000"});
+  WaitUntil([&] { return Take(client_out_, out_) && !out_.empty(); }, "some output");
+  ASSERT_EQ(::send(client_out_.ours.get(), &kReaderGone, 1, MSG_NOSIGNAL), 1);
+  WaitUntil([&] { return command.over(); }, "the end");
+  ASSERT_TRUE(command.ended);
+  EXPECT_EQ(command.ended->signal, SIGPIPE);
+}
+
+TEST_F(PassedOnTest, AReaderThatWasGoneBeforeTheCommandBeganBreaksItsPipe) {
+  ASSERT_EQ(::send(client_out_.ours.get(), &kReaderGone, 1, MSG_NOSIGNAL), 1);
+  Command& command = Run({"/bin/sh", "-c", "echo heard >&2; exec " + kBin + "/flood 1000000000000"});
+  ASSERT_TRUE(command.ended);
+  EXPECT_EQ(command.ended->signal, SIGPIPE);
+  EXPECT_EQ(command.Err(), "heard\n");
 }
 
 }  // namespace
