@@ -473,4 +473,22 @@ Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, c
   return finished;
 }
 
+Result<std::optional<LogGap>> FindGap(File& log, int64_t dropped_bytes) {
+  const std::string line = MarkerLine(dropped_bytes);
+  std::string block;
+  for (int64_t at = 0; !line.empty();) {
+    block.resize(kBlockBytes);
+    ASSIGN_OR_RETURN(const size_t size, log.ReadAt(at, block));
+    block.resize(size);
+    const size_t found = block.find(line);
+    if (found != std::string::npos) {
+      const LogGap gap{at + static_cast<int64_t>(found), static_cast<int64_t>(line.size()), dropped_bytes};
+      return std::optional(gap);
+    }
+    if (size < line.size()) break;
+    at += static_cast<int64_t>(size - (line.size() - 1));  // it may lie across the border
+  }
+  return std::optional<LogGap>();
+}
+
 }  // namespace kprof

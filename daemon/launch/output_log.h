@@ -133,4 +133,15 @@ struct FinishedOutput {
 Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, const std::string& progress_path,
                                     OutputStream stream);
 
+// Where bytes are missing in a finished log.
+struct LogGap {
+  int64_t offset_bytes = 0;  // of the line that counts them
+  int64_t line_bytes = 0;
+  int64_t dropped_bytes = 0;
+};
+
+// Finds the one gap of a finished log from which `dropped_bytes` were dropped; nothing where they are in two places, as
+// after a full disk. Reads the file up to there.
+Result<std::optional<LogGap>> FindGap(File& log, int64_t dropped_bytes);
+
 }  // namespace kprof

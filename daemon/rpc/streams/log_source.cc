@@ -16,10 +16,10 @@ namespace {
 // What Runs says of an open run: told on the io loop, asked by a source. Shared by both, for either may be the last.
 class FollowedRun {
  public:
-  enum class Phase { kUnknown, kQuiet, kPrinting, kCollecting, kEnded, kNotOpen };
+  enum class Phase { kUnknown, kPrinting, kCollecting, kEnded, kNotOpen };
 
   Phase phase() const { return phase_.load(std::memory_order_acquire); }
-  // What there is to know of its logs. REQUIRES: kEnded.
+  // What there is to know of its logs, which are as they stay. REQUIRES: kEnded.
   const RunRow& end() const { return end_; }
 
   // Io loop, all.
@@ -44,10 +44,11 @@ class FollowedRun {
  private:
   void Tell(const RunRow& row) {
     if (phase() == Phase::kEnded) return;  // told again once its end is stored
-    Phase phase = Phase::kQuiet;
-    if (row.state == RunState::kRunning) phase = Phase::kPrinting;
+    Phase phase = Phase::kPrinting;        // also before it runs: it may have a step of --prepare
     if (row.state == RunState::kCollecting) phase = Phase::kCollecting;
-    if (IsTerminal(row.state)) {
+    // Its files may be imported for long after its logs have been collected.
+    const bool logs_are_kept = phase == Phase::kCollecting && row.stdout_bytes + row.stderr_bytes > 0;
+    if (IsTerminal(row.state) || logs_are_kept) {
       phase = Phase::kEnded;
       // Of the command, which may be long, nothing is needed.
       end_.id = row.id;
@@ -94,8 +95,6 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
       case FollowedRun::Phase::kUnknown:
       case FollowedRun::Phase::kCollecting:  // a matter of moments
         return Pulled::kNothingYet;
-      case FollowedRun::Phase::kQuiet:
-        return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
       case FollowedRun::Phase::kPrinting:
         return NextOfLive(message, stop);
       case FollowedRun::Phase::kEnded:
@@ -116,6 +115,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
     // The files change their form once it has ended, and Runs says so before; what was read across that moment does
     // not count.
     if (followed_->phase() != FollowedRun::Phase::kPrinting) return Next(message, stop);
+    if (piece.status().code() == ErrorCode::kNotFound) return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
     if (!piece.ok()) return piece.status();
     if (piece->bytes.empty() && piece->dropped_bytes == 0)
       return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
@@ -165,14 +165,25 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
     }
     offset_ = std::min(offset_, log->size_bytes);  // read no further than a file can have
     ASSIGN_OR_RETURN(file_, context_.files.OpenForRead(Path(run.id, LogName())));
+    if (!request_.follow() || dropped_bytes == 0) return OkStatus();
+    // A follower wants what was printed, and to be told of the gap; the line that stands there is for readers.
+    ASSIGN_OR_RETURN(gap_, FindGap(*file_, dropped_bytes));
+    if (gap_ && offset_ > gap_->offset_bytes) gap_.reset();
     return OkStatus();
   }
 
   Result<Pulled> NextOfKept(v1::ReadLogResponse& message) {
     if (!file_) return Pulled::kEnd;
-    std::string bytes(StreamLimits::kChunkBytes, '\0');
+    if (gap_ && offset_ == gap_->offset_bytes) {
+      offset_ += gap_->line_bytes;
+      missed_bytes_ += gap_->dropped_bytes;
+      gap_.reset();
+    }
+    size_t limit_bytes = StreamLimits::kChunkBytes;
+    if (gap_) limit_bytes = std::min(limit_bytes, static_cast<size_t>(gap_->offset_bytes - offset_));
+    std::string bytes(limit_bytes, '\0');
     ASSIGN_OR_RETURN(size_t size, file_->ReadAt(offset_, bytes));
-    if (size == 0) return Pulled::kEnd;
+    if (size == 0 && missed_bytes_ == 0) return Pulled::kEnd;
     bytes.resize(size);
     offset_ += static_cast<int64_t>(size);
     message.set_data(std::move(bytes));
@@ -190,6 +201,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
   int64_t missed_bytes_ = 0;
   std::optional<OutputLimits> live_limits_;  // once something was read from the live log
   bool kept_ = false;
+  std::optional<LogGap> gap_;  // ahead of offset_, of a follower
   std::unique_ptr<File> file_;
 };
 

@@ -452,6 +452,7 @@ void CommandLife::OnCollected(Result<Gathered> gathered) {
   if (gathered.ok()) {
     SetCollected(row_, std::move(gathered->collected));
     reported_ = std::move(gathered->reported);
+    events_.changed(row_);  // who follows its logs need not wait for what is imported
   } else {
     Blame(gathered.status());
   }

@@ -520,5 +520,19 @@ TEST_F(OutputLogTest, NeverGivesALiveReaderAWrongByteWhileTheRingTurns) {
   EXPECT_GE(seen, 4096);
 }
 
+TEST(LogGap, IsFoundAlsoAcrossTheBordersOfBlocks) {
+  const std::string line = "\n[kprof: 77 bytes dropped here]\n";
+  for (int64_t head : {0, 10, (256 << 10) - 20, 256 << 10, (512 << 10) - 31}) {
+    MemoryFiles files;
+    std::unique_ptr<File> log = *files.Create("log");
+    ASSERT_TRUE(log->Append(Pattern(0, head) + line + Pattern(0, 100)).ok());
+    const Result<std::optional<LogGap>> gap = FindGap(*log, 77);
+    ASSERT_TRUE(gap.ok() && *gap) << head;
+    EXPECT_EQ((*gap)->offset_bytes, head);
+    EXPECT_EQ((*gap)->line_bytes, static_cast<int64_t>(line.size()));
+    EXPECT_FALSE(*FindGap(*log, 78));
+  }
+}
+
 }  // namespace
 }  // namespace kprof

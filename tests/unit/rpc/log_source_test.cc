@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <latch>
+
 #include "daemon/launch/output_log.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
@@ -243,6 +246,77 @@ TEST_F(LogSourceTest, AFollowerThatGoesIsForgotten) {
   ASSERT_TRUE(FollowUntil(reading, 1));
   reading.context.TryCancel();
   EXPECT_EQ(FollowToTheEnd(reading).error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(LogSourceTest, AFollowerIsToldOfTheGapInPlaceOfTheLineThatStandsThere) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  Printer(*this, id).Print(Lines(0, 10'000));
+  EndLast();
+  ASSERT_TRUE(HasEnded(id));
+  struct Case {
+    int64_t offset;
+    std::string expected;
+    int64_t dropped_bytes;
+  };
+  const Case cases[] = {{0, Lines(0, 1000) + Lines(9000, 10'000), 8000}, {1000, Lines(9000, 10'000), 8000}};
+  for (const Case& c : cases) {
+    Reading reading(client, id, true, c.offset);
+    EXPECT_TRUE(reading.ReadAll().ok());
+    EXPECT_EQ(reading.bytes, c.expected);
+    EXPECT_EQ(reading.dropped_bytes, c.dropped_bytes);
+  }
+}
+
+TEST_F(LogSourceTest, WhatAStepBeforeTheLeasePrintsIsThereWhileItRuns) {
+  Start();
+  RpcClient client = Connect();
+  v1::SubmitRunRequest request;
+  request.mutable_spec()->set_tool("command");
+  request.mutable_spec()->add_argv("/bin/true");
+  request.mutable_spec()->set_cwd("/");
+  request.mutable_spec()->set_device("cpu");
+  request.mutable_spec()->set_prepare("make");
+  v1::SubmitRunResponse response;
+  CallContext context;
+  ASSERT_TRUE(client.runs->SubmitRun(&context, request, &response).ok());
+  const std::string id = response.run().id();
+  Reading reading(client, id, true);
+  ASSERT_TRUE(UntilOnLoop([&] { return launcher_.count() > 0; }));
+  OnLoop([&] { launcher_.last().StepBegins(); });
+  Printer(*this, id).Print("compiling");
+  EXPECT_TRUE(FollowUntil(reading, 9));
+  EXPECT_EQ(reading.bytes, "compiling");
+  EXPECT_EQ(Get(client, id).state(), v1::RUN_STATE_QUEUED);
+  Reading without_follow(client, id, false);
+  EXPECT_TRUE(without_follow.ReadAll().ok());
+  EXPECT_EQ(without_follow.bytes, "compiling");
+}
+
+TEST_F(LogSourceTest, AFollowerHasTheWholeLogBeforeWhatTheCommandLeftIsImported) {
+  std::latch begun(1);
+  std::latch go_on(1);
+  import_ = [&](auto&&...) -> Result<ImportedPart> {
+    begun.count_down();
+    go_on.wait();
+    return Fail(ErrorCode::kBadInput, "import", "this test reads nothing");
+  };
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  Printer(*this, id).Print("the last line");
+  const std::string path = folder_ / "left.json";
+  std::ofstream(path) << "{}";
+  OnLoop([&] { launcher_.last().Left("left.json", UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC))); });
+  EndLast();
+  begun.wait();
+  Reading reading(client, id, true);
+  EXPECT_TRUE(FollowToTheEnd(reading).ok());
+  EXPECT_EQ(reading.bytes, "the last line");
+  EXPECT_EQ(Get(client, id).state(), v1::RUN_STATE_COLLECTING);
+  go_on.count_down();
+  EXPECT_TRUE(HasEnded(id));
 }
 
 }  // namespace
