@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr size_t kMostWaitingBytes = 1 << 20;
 constexpr std::chrono::milliseconds kRetryLogEvery(100);
+constexpr std::chrono::seconds kLastedAWhile(1);
 
 constexpr std::array<v1::OutputStream, 2> kBothStreams = {v1::OUTPUT_STREAM_STDOUT, v1::OUTPUT_STREAM_STDERR};
 
@@ -61,8 +63,10 @@ void CommandOutput::Give(const std::stop_token& stop, size_t index, Piece piece)
   ::eventfd_write(event_.get(), 1);
 }
 
-Status CommandOutput::FollowOnce(const std::stop_token& stop, size_t index, int64_t& received_bytes, bool& has_gap) {
+Status CommandOutput::FollowOnce(const std::stop_token& stop, size_t index, int64_t& received_bytes, bool& has_gap,
+                                 std::optional<Clock::time_point>& connected) {
   ASSIGN_OR_RETURN(const std::unique_ptr<KprofClient> client, connect_());
+  connected = Clock::now();
   v1::ReadLogRequest request;
   request.set_id(run_id_);
   request.set_stream(kBothStreams[index]);
@@ -80,19 +84,20 @@ Status CommandOutput::FollowOnce(const std::stop_token& stop, size_t index, int6
 }
 
 void CommandOutput::Follow(const std::stop_token& stop, size_t index) {
-  using Clock = std::chrono::steady_clock;
   const std::chrono::milliseconds patience(reconnect_ms_);
-  Clock::time_point give_up = Clock::now() + patience;
+  std::optional<Clock::time_point> give_up;  // since the first of the failures that follow each other
   int64_t received_bytes = 0;
   bool has_gap = false;
   Status status;
   while (!stop.stop_requested()) {
-    const int64_t before_bytes = received_bytes;
-    status = FollowOnce(stop, index, received_bytes, has_gap);
+    std::optional<Clock::time_point> connected;
+    status = FollowOnce(stop, index, received_bytes, has_gap, connected);
     if (status.ok() || status.code() != ErrorCode::kNoDaemon) break;
-    if (received_bytes > before_bytes) give_up = Clock::now() + patience;
+    // A stream that lasted was no failure, however quiet it was.
+    if (connected && Clock::now() - *connected >= kLastedAWhile) give_up.reset();
+    if (!give_up) give_up = Clock::now() + patience;
     // Behind a gap the place in the kept log is not known.
-    if (has_gap || Clock::now() >= give_up) break;
+    if (has_gap || Clock::now() >= *give_up) break;
     MutexLock lock(mu_);
     taken_.wait_for(mu_, stop, kRetryLogEvery, [] { return false; });
   }

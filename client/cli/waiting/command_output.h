@@ -1,10 +1,12 @@
-// Passes on what the command of a followed run prints, as it prints it. The daemon keeps the same bytes as the run's
-// logs.
+// Reads what the command of a followed run prints out of the run's logs, as it prints it: where there is no way to its
+// supervisor (direct_output.h).
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,7 +48,9 @@ class CommandOutput {
   static constexpr size_t kStreams = 2;
 
   void Follow(const std::stop_token& stop, size_t index);
-  Status FollowOnce(const std::stop_token& stop, size_t index, int64_t& received_bytes, bool& has_gap);
+  using Clock = std::chrono::steady_clock;
+  Status FollowOnce(const std::stop_token& stop, size_t index, int64_t& received_bytes, bool& has_gap,
+                    std::optional<Clock::time_point>& connected);
   void Give(const std::stop_token& stop, size_t index, Piece piece);
 
   // Set once.

@@ -344,6 +344,48 @@ TEST_F(VerbCaptureTest, CaptureGoesOnAfterARestartOfTheDaemon) {
   EXPECT_THAT(notes_, HasSubstr("run 01jd failed: because"));
 }
 
+TEST_F(VerbCaptureTest, ALogThatWasQuietForLongIsReadOnAfterARestart) {
+  AnswerCaptures(Done());
+  std::atomic<int> watches = 0;
+  std::atomic<int> logs = 0;
+  std::atomic<bool> was_away = false;
+  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    if (++watches == 1) {
+      stream.write(Watched(RunIn(v1::RUN_STATE_RUNNING)));
+      WaitUntil(stream.gone);
+      return OkStatus();
+    }
+    v1::Run run = Done();
+    run.set_stdout_bytes(4);
+    stream.write(Watched(run));
+    return OkStatus();
+  };
+  daemon_.calls.read_log = [&](const v1::ReadLogRequest& request, FakeStream<v1::ReadLogResponse> stream) {
+    ++logs;
+    if (!was_away) {
+      WaitUntil(stream.gone);
+      return OkStatus();
+    }
+    v1::ReadLogResponse piece;
+    piece.set_data("late");
+    if (request.stream() == v1::OUTPUT_STREAM_STDOUT) stream.write(piece);
+    return OkStatus();
+  };
+  daemon_.Start();
+  std::thread restart([&] {
+    WaitUntil([&] { return logs == 2; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));  // longer than a daemon that is away is tried
+    daemon_.Stop();
+    was_away = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it is tried in vain
+    daemon_.Start();
+  });
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 0);
+  restart.join();
+  EXPECT_EQ(results_, "late");
+  EXPECT_THAT(notes_, Not(HasSubstr("has what is kept")));
+}
+
 TEST_F(PassedOutputTest, ARunWhoseLogNobodyReadsAnyMoreIsCancelled) {
   std::signal(SIGPIPE, SIG_IGN);
   std::atomic<bool> cancelled = false;
