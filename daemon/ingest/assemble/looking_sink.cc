@@ -37,6 +37,15 @@ bool IsJobKey(std::string_view key) {
   return key.size() <= 40 && std::find(kJobKeys.begin(), kJobKeys.end(), JobLettersOf(key)) != kJobKeys.end();
 }
 
+// A word that stands for no job: of a launcher without one (-1, 0), of torchrun without --rdzv-id, of a script that wrote
+// a variable that is not set.
+bool IsNoJob(std::string_view id) {
+  constexpr std::array<std::string_view, 6> kNoJobs = {"", "0", "-1", "none", "null", "n/a"};
+  std::string lower(id);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::find(kNoJobs.begin(), kNoJobs.end(), lower) != kNoJobs.end();
+}
+
 // The text of a string or a number, clipped; empty for another value.
 std::string ShortText(std::string_view value) {
   if (value.size() >= 2 && value.front() == '"') {
@@ -119,8 +128,7 @@ std::vector<SourceFacts::Group> ReadRankGroups(std::string_view json) {
 void LookingSink::SeeJob(std::string_view key, std::string_view value) {
   const auto see_job = [&](std::string_view of, std::string_view text) {
     const std::string id = IsJobKey(of) ? ShortText(text) : std::string();
-    // What a launcher without a job writes there.
-    if (facts_.job.empty() && id != "0" && id != "-1") facts_.job = id;
+    if (facts_.job.empty() && !IsNoJob(id)) facts_.job = id;
   };
   see_job(key, value);
   if (key == "baseTimeNanoseconds") base_unix_ns_ = LookedAtInteger(value);

@@ -118,7 +118,8 @@ class JobCluster {
            (IsKnownToShare(other) || span_.IsNear(other.span_)) && GroupsFit(other);
   }
   bool HasRoomFor(int64_t rank, const TimeSpan& at) const {
-    return ranks_.count(rank) == 0 && (!world_size_ || rank < *world_size_) && span_.IsNear(at);
+    const bool is_free = !ranks_.empty() && ranks_.count(rank) == 0;
+    return is_free && (!world_size_ || rank < *world_size_) && span_.IsNear(at);
   }
   int64_t GapTo(const TimeSpan& at) const { return span_.GapTo(at); }
 
@@ -150,8 +151,10 @@ class JobCluster {
     return one.empty() || other.empty() || one == other;
   }
 
-  // A rank is one part of a run: the same rank again is of another job, or of another time of it.
+  // A rank is one part of a run: the same rank again is of another job, or of another time of it. So may a source of
+  // which nobody knows the rank be.
   bool RanksFit(const JobCluster& other) const {
+    if (ranks_.empty() || other.ranks_.empty()) return false;
     const bool is_few = ranks_.size() < other.ranks_.size();
     const std::set<int64_t>& few = is_few ? ranks_ : other.ranks_;
     const std::set<int64_t>& many = is_few ? other.ranks_ : ranks_;
@@ -208,7 +211,11 @@ class Grouping {
       if (sources_[i].no_trace || sources_[i].copy_of) continue;
       (sources_[i].rank || sources_[i].facts.says_job() ? told : others).push_back(i);
     }
-    for (const size_t i : told) AddCluster(i, RankOf(i));
+    for (const size_t i : told) {
+      std::optional<int64_t> rank = RankOf(i);
+      if (!rank) rank = joined_[i] = RankInNameLikeOthers(i);
+      AddCluster(i, rank);
+    }
     MergeAll(told, /*by_pattern=*/false);
     std::vector<size_t> alone;
     for (const size_t i : others) {
@@ -311,27 +318,47 @@ class Grouping {
     return numbers[0];
   }
 
-  // Sources that say nothing are of one job if a word in their names says their ranks, or numbers do that count from 0.
+  // Sources that say nothing are of one job if their names are alike, and say their ranks by a word or by numbers that
+  // count up.
   void GroupByNames(const std::vector<size_t>& alone) {
     std::vector<size_t> named;
-    std::vector<size_t> rest;
-    for (const size_t i : alone) (places_[i].rank ? named : rest).push_back(i);
+    std::map<std::pair<std::string, std::string>, std::vector<size_t>> alike;  // by folder and pattern of the name
+    for (const size_t i : alone) {
+      if (places_[i].rank) {
+        named.push_back(i);
+      } else {
+        alike[{places_[i].folder, places_[i].pattern}].push_back(i);
+      }
+    }
     for (const size_t i : named) AddCluster(i, places_[i].rank);
     MergeAll(named, /*by_pattern=*/true);
+    std::map<std::string, std::vector<size_t>> of_folders;  // those that are alone in theirs: 0/trace.json, 1/trace.json
+    for (const auto& [place, sources] : alike) {
+      if (sources.size() > 1) {
+        GroupByNumbers(sources, /*most_first=*/1);
+      } else {
+        of_folders[PatternOf(sources_[sources[0]].name)].push_back(sources[0]);
+      }
+    }
+    for (const auto& [pattern, sources] : of_folders) GroupByNumbers(sources, /*most_first=*/0);
+  }
+
+  // One run of sources whose names differ in one number that counts up without a gap, from `most_first` at most; else
+  // a run of each.
+  void GroupByNumbers(const std::vector<size_t>& alike, int64_t most_first) {
     std::vector<std::string_view> names;
-    names.reserve(rest.size());
-    for (const size_t i : rest) names.push_back(sources_[i].name);
+    names.reserve(alike.size());
+    for (const size_t i : alike) names.push_back(sources_[i].name);
     const std::vector<std::optional<int64_t>> numbers = RanksInWhichNamesDiffer(names);
-    const bool count_up = std::all_of(numbers.begin(), numbers.end(), [&](const std::optional<int64_t>& number) {
-      return number && *number < static_cast<int64_t>(numbers.size());
-    });
-    for (size_t i = 0; i < rest.size(); ++i) AddCluster(rest[i], count_up ? numbers[i] : std::nullopt);
-    if (!count_up) return;
-    for (size_t i = 1; i < rest.size(); ++i) {
-      JobCluster& first = *clusters_[cluster_of_.at(rest[0])];
-      std::optional<JobCluster>& other = clusters_[cluster_of_.at(rest[i])];
-      if (!first.MayBeOfOneJob(*other)) continue;
-      first.Merge(std::move(*other));
+    const auto [first, last] = std::minmax_element(numbers.begin(), numbers.end());
+    const bool count_up = first->has_value() && **first <= most_first &&
+                          **last - **first == static_cast<int64_t>(numbers.size()) - 1;
+    for (size_t i = 0; i < alike.size(); ++i) AddCluster(alike[i], count_up ? numbers[i] : std::nullopt);
+    for (size_t i = 1; i < alike.size() && count_up; ++i) {
+      JobCluster& into = *clusters_[cluster_of_.at(alike[0])];
+      std::optional<JobCluster>& other = clusters_[cluster_of_.at(alike[i])];
+      if (!into.MayBeOfOneJob(*other)) continue;
+      into.Merge(std::move(*other));
       other.reset();
     }
   }

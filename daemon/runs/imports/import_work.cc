@@ -189,7 +189,7 @@ void AddTrust(const char* code, const std::string& name, const std::string& why,
 }
 
 std::string JoinedByName(int64_t rank) {
-  return "it says nothing of its job: by its name it is taken for rank " + std::to_string(rank) + " of this one";
+  return "it does not say its rank: by its name it is taken for rank " + std::to_string(rank) + " of this job";
 }
 
 void AddWarnings(const std::string& name, const std::vector<std::string>& warnings, std::vector<TrustReason>& trust) {

@@ -52,7 +52,8 @@ TEST(LookingSink, TellsTheIdOfAJobInAnyOfItsSpellings) {
   EXPECT_EQ(job_of(R"("job_id": 77)"), "77");
   EXPECT_EQ(job_of(R"("SLURM_JOB_ID": "78")"), "78");
   EXPECT_EQ(job_of(R"("distributedInfo": {"rank": 0, "jobId": "a\tb"})"), "a\tb");
-  for (const char* none : {R"("job_id": "0")", R"("job_id": {"a": 1})", R"("jobs": 5)"}) EXPECT_EQ(job_of(none), "");
+  EXPECT_EQ(job_of(R"("TORCHELASTIC_RUN_ID": "none", "job_id": 7)"), "7");
+  for (const char* none : {R"("job_id": "0")", R"("job_id": "NULL")", R"("job_id": "")", R"("job_id": "N/A")", R"("job_id": {"a": 1})", R"("jobs": 5)"}) EXPECT_EQ(job_of(none), "");
 }
 
 TEST(LookingSink, CountsTimesFromTheBaseOfTheSource) {

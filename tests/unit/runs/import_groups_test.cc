@@ -133,9 +133,34 @@ TEST(GroupSources, GroupsMuteSourcesWhoseNamesSayTheirRanksAndNoOthers) {
   EXPECT_EQ(SortedRuns({Mute("t_0.json"), Mute("t_1.json"), Mute("t_2.json")}), "0 1 2 ");
   EXPECT_EQ(SortedRuns({Mute("x_rank0.json"), Mute("x_rank1.json"), Mute("y_rank0.json"), Mute("y_rank1.json")}),
             "0 1 | 2 3 ");
+  EXPECT_EQ(SortedRuns({Mute("0/trace.json"), Mute("1/trace.json")}), "0 1 ");
   EXPECT_EQ(SortedRuns({Mute("a.json"), Mute("b.json")}), "0 | 1 ");
   EXPECT_EQ(SortedRuns({Mute("t_3.json"), Mute("t_7.json")}), "0 | 1 ");
   EXPECT_EQ(SortedRuns({Mute("rank0.json", 0), Mute("rank1.json", 7200)}), "0 | 1 ");
+}
+
+TEST(GroupSources, ComparesNamesWithinTheirFolderAndTheirPattern) {
+  std::vector<GroupedSource> sources = {Mute("compile.json")};
+  for (int i = 0; i < 4; ++i) sources.push_back(Mute("trace_" + std::to_string(i) + ".json"));
+  EXPECT_EQ(SortedRuns(sources), "0 | 1 2 3 4 ");
+  EXPECT_EQ(SortedRuns({Mute("a/t_0"), Mute("a/t_1"), Mute("b/t_0"), Mute("b/t_1")}), "0 1 | 2 3 ");
+  EXPECT_EQ(SortedRuns({Mute("t_1"), Mute("t_2"), Mute("t_3"), Mute("t_4")}), "0 1 2 3 ");
+  EXPECT_EQ(SortedRuns({Mute("t_0"), Mute("t_2")}), "0 | 1 ");
+  EXPECT_EQ(SortedRuns({Mute("run1/t.json"), Mute("run2/t.json")}), "0 | 1 ");
+}
+
+TEST(GroupSources, NeverGivesARankToASourceThatSaysItsJobAlone) {
+  const auto cycle = [](std::string name, int64_t at_s) {
+    GroupedSource source = Mute(std::move(name), at_s);
+    source.facts.job = "7";
+    return source;
+  };
+  EXPECT_EQ(SortedRuns({cycle("c_0", 0), cycle("c_1", 20), cycle("c_2", 40)}), "0 | 1 | 2 ");
+  EXPECT_EQ(SortedRuns({OfJob("a", "7", 0), cycle("b", 0)}), "0 | 1 ");
+  EXPECT_EQ(SortedRuns({cycle("a", 0), Mute("rank1.json", 0)}), "0 | 1 ");
+  // Its name says it: by a word, or as the names of the others do.
+  EXPECT_EQ(SortedRuns({cycle("rank0", 0), cycle("rank1", 0)}), "0 1 ");
+  EXPECT_EQ(SortedRuns({OfJob("t0", "7", 0), OfJob("t1", "7", 1), cycle("t2", 0)}), "0 1 2=2 ");
 }
 
 TEST(GroupSources, PutsCopiesToTheirOriginalsAndWhatIsNoTraceToTheRunOfItsFolder) {
