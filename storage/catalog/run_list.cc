@@ -235,24 +235,21 @@ Result<std::optional<AnsweredRun>> ReadAnswer(Db& db, uint32_t uid) {
   return std::optional(AnsweredRun{std::string(text.substr(0, space)), std::string(text.substr(space + 1))});
 }
 
-// Newest first, as far as they count; where `id` is given, only those of which `condition` about it holds.
+// Newest first; where `id` is given, only those of which `condition` about it holds.
 IdQuery RecentRuns(std::optional<uint32_t> uid, const std::string& condition, const std::string& id) {
-  const std::string states = std::to_string(static_cast<int>(RunState::kFailed)) + ", " +
-                             std::to_string(static_cast<int>(RunState::kCancelled));
   IdQuery query;
-  const auto add_conditions = [&] {
-    query.Add(" AND NOT (r.tool = 'import' AND r.state IN (" + states + "))");
+  const auto add_condition = [&] {
     if (!id.empty()) query.Add(" AND " + condition, id);
   };
   if (uid.has_value()) {
     // Two ordered walks, merged.
     query.Add("SELECT r.id AS id FROM runs AS r INDEXED BY runs_by_owner WHERE r.uid = ?", int64_t{*uid});
-    add_conditions();
+    add_condition();
     query.Add(" UNION SELECT r.id FROM runs AS r INDEXED BY runs_shared WHERE r.shared = 1");
   } else {
     query.Add("SELECT r.id AS id FROM runs AS r WHERE 1");
   }
-  add_conditions();
+  add_condition();
   query.Add(" ORDER BY id DESC");
   return query;
 }
