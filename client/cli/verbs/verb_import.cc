@@ -25,6 +25,12 @@ Status Interrupted() {
   return Fail(ErrorCode::kCancelled, "import", "interrupted before anything was submitted");
 }
 
+// kprofd gives up what it has not stored by then. A run that it had stored ends without us, unless it is detached.
+Status InterruptedWhileSubmitting(bool detached) {
+  return Fail(ErrorCode::kCancelled, "import", "interrupted before kprofd answered",
+              detached ? "kprofctl runs tells whether it is there all the same" : "");
+}
+
 // What is sent of a file, and how far that is.
 class SentFile {
  public:
@@ -117,24 +123,33 @@ Result<v1::SubmitImportResponse> Submit(const ImportArgs& args, const VerbContex
     if (args.rank) source.set_rank(*args.rank);
     source.set_may_be_none(file.from_folder);
   }
-  Result<v1::SubmitImportResponse> submitted = client->SubmitImport(request);
+  ProgressLine line(context.output, ProgressAllowed(context.output));
+  if (files.size() > 1 && request.grouping() == v1::IMPORT_GROUPING_BY_JOB) {
+    line.Show("looking at " + std::to_string(files.size()) + " files");
+  }
+  const StopAtSignal at_signal(interrupts);
+  Result<v1::SubmitImportResponse> submitted = client->SubmitImport(request, at_signal.stop());
+  if (!submitted.ok() && interrupts.first() != 0) return InterruptedWhileSubmitting(args.detach);
   if (submitted.ok() || submitted.status().code() != ErrorCode::kNoDaemon) return submitted;
   // Whether or not it was heard, the key makes it come out right; a daemon that began anew has no sources of ours.
   ASSIGN_OR_RETURN(client, context.connect());
-  return client->SubmitImport(request);
+  submitted = client->SubmitImport(request, at_signal.stop());
+  if (!submitted.ok() && interrupts.first() != 0) return InterruptedWhileSubmitting(args.detach);
+  return submitted;
 }
 
 // A run of this import.
 struct ImportedRun {
   v1::Run run;
   bool existing = false;  // from an earlier import of the same
+  Status unknown = OkStatus();  // why its end is not known; `run` is as it was then
 };
 
 std::vector<ImportedRun> RunsOf(v1::SubmitImportResponse& submitted) {
   std::vector<ImportedRun> runs;
-  runs.push_back({std::move(*submitted.mutable_run()), submitted.existing()});
+  runs.push_back({std::move(*submitted.mutable_run()), submitted.existing(), OkStatus()});
   for (v1::SubmitImportResponse::Another& another : *submitted.mutable_others()) {
-    runs.push_back({std::move(*another.mutable_run()), another.existing()});
+    runs.push_back({std::move(*another.mutable_run()), another.existing(), OkStatus()});
   }
   return runs;
 }
@@ -172,13 +187,15 @@ void WriteRuns(const std::vector<ImportedRun>& runs, const VerbContext& context)
   Table table(
       {{"ID"}, {"STATE"}, {"RANKS"}, {"SLICES", Align::kRight}, {"TRUST", Align::kLeft, Cut::kAtEnd}, {"FILES"}},
       context.output);
-  for (const auto& [run, existing] : runs) {
+  for (const auto& [run, existing, unknown] : runs) {
     std::set<std::string> codes;
     for (const v1::TrustReason& reason : run.trust()) codes.insert(reason.code());
     std::string trust;
     for (const std::string& code : codes) trust += (trust.empty() ? "" : ",") + code;
+    StyledText state = {run.has_error() ? run.error().code() : RunStateName(run.state()), StyleOf(run.state())};
+    if (!unknown.ok()) state = {"unknown", TextStyle::kWarning};
     table.AddStyledRow({{run.id()},
-                        {run.has_error() ? run.error().code() : RunStateName(run.state()), StyleOf(run.state())},
+                        state,
                         {RankText(run)},
                         {run.has_trace() ? std::to_string(run.trace().slices()) : ""},
                         {trust, TextStyle::kWarning},
@@ -187,30 +204,43 @@ void WriteRuns(const std::vector<ImportedRun>& runs, const VerbContext& context)
   table.Finish();
 }
 
-// Follows them one after the other: who holds one of them holds all.
-Status FollowAll(std::vector<ImportedRun>& runs, const ImportArgs& args, const VerbContext& context,
+// Follows them one after the other: who holds one of them holds all. Those whose ends cannot be learnt have `unknown`.
+void FollowAll(std::vector<ImportedRun>& runs, const ImportArgs& args, const VerbContext& context,
                  const Interrupts& interrupts) {
   if (runs.size() > 1) {
     context.output.Note("the files become " + std::to_string(runs.size()) + " runs" +
                         (args.separate ? "" : ", one for each job; --one-run makes one of them"));
   }
+  bool is_daemon_lost = false;
   for (ImportedRun& imported : runs) {
     if (imported.existing) {
       context.output.Note("the same was imported before, as run " + imported.run.id() + "; --again imports it anew");
+    } else if (is_daemon_lost) {
+      imported.unknown = Fail(ErrorCode::kLostDaemon, "import as " + imported.run.id(), "kprofd went away before it ended");
     } else if (!args.detach) {
       const FollowOptions options = {
           .act = "import as", .hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
-      ASSIGN_OR_RETURN(imported.run,
-                       FollowRun(context.connect, imported.run.id(), options, interrupts, context.output));
+      Result<v1::Run> ended = FollowRun(context.connect, imported.run.id(), options, interrupts, context.output);
+      const ErrorCode code = ended.status().code();
+      is_daemon_lost = code == ErrorCode::kLostDaemon || code == ErrorCode::kNoDaemon;
+      ended.ok() ? void(imported.run = *std::move(ended)) : void(imported.unknown = ended.status());
     }
   }
-  return OkStatus();
 }
 
-// That of the first run that was not imported.
-Status OutcomeOfAll(const std::vector<ImportedRun>& runs) {
-  for (const ImportedRun& imported : runs) RETURN_IF_ERROR(OutcomeOf(imported.run));
-  return OkStatus();
+// The failure of the first run that was not imported. Those of the others are notes.
+Status OutcomeOfAll(const std::vector<ImportedRun>& runs, Output& output) {
+  Status first;
+  for (const ImportedRun& imported : runs) {
+    const Status outcome = imported.unknown.ok() ? OutcomeOf(imported.run) : imported.unknown;
+    if (outcome.ok()) continue;
+    if (first.ok()) {
+      first = outcome;
+    } else {
+      output.Note(outcome.ToString(), TextStyle::kTrouble);
+    }
+  }
+  return first;
 }
 
 }  // namespace
@@ -221,20 +251,22 @@ Status RunVerb(const ImportArgs& args, const VerbContext& context) {
     Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
     ASSIGN_OR_RETURN(v1::SubmitImportResponse submitted, Submit(args, context, interrupts));
     runs = RunsOf(submitted);
-    RETURN_IF_ERROR(FollowAll(runs, args, context, interrupts));
+    FollowAll(runs, args, context, interrupts);
   }
   const auto report = [&context](const v1::Run& run) { return ShortReport(run, context.output.result_has_colours()); };
   if (args.detach && !context.global.json) {
     for (const ImportedRun& imported : runs) {
       context.output.Write(imported.existing && runs.size() == 1 ? report(imported.run) : imported.run.id() + "\n");
     }
+  } else if (runs.size() == 1 && !runs.front().unknown.ok()) {
+    return runs.front().unknown;
   } else if (runs.size() == 1 && !context.global.json) {
     context.output.Write(report(runs.front().run));
   } else {
     WriteRuns(runs, context);
   }
   (void)context.output.Flush();
-  return OutcomeOfAll(runs);
+  return OutcomeOfAll(runs, context.output);
 }
 
 }  // namespace kprof::cli

@@ -73,30 +73,27 @@ bool Interrupts::WaitReadable(int fd) const {
   return false;
 }
 
-InterruptibleCall::InterruptibleCall(bool wanted) {
-  if (!wanted) return;
-  interrupts_.emplace(ExitStatusOf(ErrorCode::kCancelled));
-  over_.Reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+StopAtSignal::StopAtSignal(const Interrupts& interrupts)
+    : interrupts_(interrupts), over_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   KPROF_CHECK(over_.valid());
-  thread_ = std::thread([this] { Watch(); });
+  thread_ = std::thread([this] {
+    if (!interrupts_.WaitReadable(over_.get()) && interrupts_.first() != 0) stop_.request_stop();
+  });
 }
 
-InterruptibleCall::~InterruptibleCall() {
-  if (!thread_.joinable()) return;
+StopAtSignal::~StopAtSignal() {
   ::eventfd_write(over_.get(), 1);
   thread_.join();
 }
 
-void InterruptibleCall::Watch() {
-  std::array<pollfd, 2> waits = {pollfd{interrupts_->fd(), POLLIN, 0}, pollfd{over_.get(), POLLIN, 0}};
-  while (::poll(waits.data(), waits.size(), -1) < 0) {
-    // A signal that woke this thread itself.
-  }
-  if (interrupts_->first() != 0) stop_.request_stop();
+InterruptibleCall::InterruptibleCall(bool wanted) {
+  if (!wanted) return;
+  interrupts_.emplace(ExitStatusOf(ErrorCode::kCancelled));
+  at_signal_.emplace(*interrupts_);
 }
 
 Status InterruptibleCall::Ended(const Status& answer) const {
-  if (answer.ok() || !stop_.stop_requested()) return answer;
+  if (answer.ok() || !stop().stop_requested()) return answer;
   return Fail(ErrorCode::kCancelled, answer.what(), "interrupted");
 }
 

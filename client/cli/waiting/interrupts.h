@@ -1,5 +1,5 @@
-// Ctrl-C, a kill or a closed terminal while kprofctl waits: Interrupts catches the signal, InterruptibleCall ends a
-// call to the daemon with it.
+// Ctrl-C, a kill or a closed terminal while kprofctl waits: Interrupts catches the signal, StopAtSignal and
+// InterruptibleCall end a call to the daemon with it.
 #pragma once
 
 #include <optional>
@@ -36,32 +36,44 @@ class Interrupts {
   bool WaitReadable(int fd) const;
 };
 
+// A stop token that the first signal requests, also one that came before. A thread inside watches for the signal; the
+// destructor ends it. `interrupts` must outlive it.
+class StopAtSignal {
+ public:
+  explicit StopAtSignal(const Interrupts& interrupts);
+  ~StopAtSignal();
+  StopAtSignal(const StopAtSignal&) = delete;
+  StopAtSignal& operator=(const StopAtSignal&) = delete;
+
+  std::stop_token stop() const { return stop_.get_token(); }
+
+ private:
+  const Interrupts& interrupts_;
+  UniqueFd over_;  // readable: no need to watch any more
+  std::stop_source stop_;
+  std::thread thread_;
+};
+
 // Ends a call of KprofClient on the first signal, so that the verb can undo its work before kprofctl exits. A second
 // signal exits at once, with nothing undone.
 //
-// A thread inside watches for the signal; the destructor ends it. One object at a time, as for Interrupts.
+// One object at a time, as for Interrupts.
 class InterruptibleCall {
  public:
   // `wanted` false: there is nothing to undo, so signals are left as they are.
   explicit InterruptibleCall(bool wanted);
-  ~InterruptibleCall();
   InterruptibleCall(const InterruptibleCall&) = delete;
   InterruptibleCall& operator=(const InterruptibleCall&) = delete;
 
   // Hand this to the call.
-  std::stop_token stop() const { return stop_.get_token(); }
+  std::stop_token stop() const { return at_signal_ ? at_signal_->stop() : std::stop_token(); }
   // The call's result: `answer`, or kCancelled for a failure after a signal.
   Status Ended(const Status& answer) const;
 
  private:
-  void Watch();
-
-  // Set once.
+  // None unless wanted.
   std::optional<Interrupts> interrupts_;
-  UniqueFd over_;  // readable: no need to watch any more
-
-  std::stop_source stop_;
-  std::thread thread_;  // none unless wanted
+  std::optional<StopAtSignal> at_signal_;
 };
 
 }  // namespace kprof::cli

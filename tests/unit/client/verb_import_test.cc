@@ -1,3 +1,7 @@
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
 #include <mutex>
 
 #include "tests/unit/client/sample_run.h"
@@ -150,6 +154,50 @@ TEST_F(VerbImportTest, SeveralRunsAreATableOrALineEach) {
   EXPECT_EQ(submitted_.back().grouping(), v1::IMPORT_GROUPING_ONE_RUN);
   EXPECT_THAT(results_, EndsWith("01jd\n01je\n"));
   EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json"), "--one-run", "--separate"}), 2);
+}
+
+TEST_F(VerbImportTest, TellsEachRunThatItKnowsAndEachFailure) {
+  folder_.Put("a.json", "a");
+  AnswerImports(Done());
+  v1::Run failed = Failed("bad_input");
+  failed.set_id("01jf");
+  daemon_.calls.submit_import = [](const v1::SubmitImportRequest&, v1::SubmitImportResponse& response) {
+    *response.mutable_run() = RunIn(v1::RUN_STATE_QUEUED);
+    for (const char* id : {"01je", "01jf"}) {
+      v1::SubmitImportResponse::Another& other = *response.add_others();
+      *other.mutable_run() = RunIn(v1::RUN_STATE_QUEUED);
+      other.mutable_run()->set_id(id);
+    }
+    return OkStatus();
+  };
+  daemon_.calls.watch_run = [failed](const v1::WatchRunRequest& request, FakeStream<v1::WatchRunResponse> stream) {
+    if (request.id() == "01jd") return Fail(ErrorCode::kNotFound, "follow run", "somebody deleted it");
+    v1::Run done = Done();
+    done.set_id("01je");
+    stream.write(Watched(request.id() == "01je" ? done : failed));
+    return OkStatus();
+  };
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json")}), ExitStatusOf(ErrorCode::kNotFound));
+  EXPECT_THAT(results_, testing::ContainsRegex("01jd +unknown"));
+  EXPECT_THAT(results_, testing::ContainsRegex("01je +done"));
+  EXPECT_THAT(results_, testing::ContainsRegex("01jf +bad_input"));
+  EXPECT_THAT(notes_, HasSubstr("run 01jf failed: because"));
+  EXPECT_THAT(notes_, HasSubstr("somebody deleted it"));
+}
+
+TEST_F(VerbImportTest, EndsAtASignalWhileKprofdLooksAtTheFiles) {
+  folder_.Put("a.json", "a");
+  AnswerImports(Done());
+  std::atomic<bool> is_over = false;
+  daemon_.calls.submit_import = [&](const v1::SubmitImportRequest&, v1::SubmitImportResponse&) {
+    ::kill(::getpid(), SIGINT);
+    WaitUntil([&] { return is_over.load(); });
+    return OkStatus();
+  };
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json")}), 8);
+  EXPECT_THAT(notes_, HasSubstr("import: interrupted before kprofd answered"));
+  is_over = true;
+  daemon_.Stop();
 }
 
 TEST_F(VerbImportTest, ARunThatFailsIsItsExitCode) {
