@@ -62,7 +62,8 @@ constexpr size_t kBulkWorkers = 4;
 constexpr size_t kRunFilesWorkers = 2;
 constexpr size_t kOutputsWorkers = 2;
 constexpr size_t kHashingWorkers = 1;
-constexpr int kQueriesNiceness = 5;  // many long ones at once are not to be felt by who asks short questions
+constexpr size_t kLookingWorkers = 4;  // each with a kprof-ingest that looks at a file for some milliseconds
+constexpr int kQueriesNiceness = 5;    // many long ones at once are not to be felt by who asks short questions
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
 constexpr int64_t kDeviceMetricsLimitNs = 300 * kNanosPerMilli;
@@ -96,6 +97,7 @@ struct Daemon::Rooms {
   explicit Rooms(const Config& config) : config(config), devices(DeviceList(config.accelerators)) {}
   ~Rooms() {
     for (WorkerPool* pool : {&workers, &bulk, &run_files, &outputs, &queries, &importing, &hashing}) pool->End();
+    looking.End();
   }
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
@@ -115,6 +117,7 @@ struct Daemon::Rooms {
   WorkerPool queries{{.threads = StreamLimits::kQueryThreads, .queue_limit_jobs = 256, .niceness = kQueriesNiceness}};
   WorkerPool importing{{.threads = static_cast<size_t>(config.import.at_once), .queue_limit_jobs = 64}};
   WorkerPool hashing{{.threads = kHashingWorkers, .queue_limit_jobs = 1024}};
+  WorkerTurns looking{{.threads = kLookingWorkers, .queue_limit_jobs = 8192}};  // twice what HeldSources holds
   std::unique_ptr<Catalog> catalog;
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<ExpiryClock> expiry_clock;
@@ -134,7 +137,8 @@ struct Daemon::Rooms {
   UserNames user_names{loop};
   std::shared_ptr<void> device_events;  // while it is there they are listened to
   HeldSources sources{loop};
-  ImportContext imports{ImportTrace, SetPartRank, ImportLimitsOf(config), sources, importing, hashing, LookAtTrace};
+  ImportContext imports{ImportTrace, SetPartRank, ImportLimitsOf(config), sources, importing, hashing,
+                        &looking,    LookAtTrace};
   std::unique_ptr<Runs> runs;
   std::unique_ptr<RevokedAccess> revoked_access;
   std::unique_ptr<StorageRoom> storage_room;

@@ -1,5 +1,6 @@
 #include "daemon/ingest/source_reader.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -14,6 +15,12 @@ namespace kprof {
 namespace {
 
 constexpr size_t kMostWarnings = 100;
+
+// A look sees so much of the beginning of a text, and so much of its end; that of a packed text only where it is not
+// longer than this.
+constexpr int64_t kLookedAtHeadBytes = int64_t{4} << 20;
+constexpr size_t kLookedAtEndBytes = 256 << 10;
+constexpr int64_t kMostUnpackedBytes = int64_t{256} << 20;
 
 // What a reader gives, on its way into the part.
 class AssemblingSink : public BatchSink {
@@ -125,6 +132,7 @@ Status IsNone(const SourceFormat& asked, const SourceFormat* looks_like) {
 
 struct Sniffed {
   const SourceFormat* format = nullptr;
+  bool is_packed = false;
   std::unique_ptr<TextSource> text;
 };
 
@@ -137,8 +145,8 @@ Result<Sniffed> Sniff(const SourceFile& source, const SourceReading& reading) {
   ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(*sniffed.text));
   const SourceFormat* looks_like = SniffSourceFormat(first);
   sniffed.format = reading.format == kAnyFormat ? looks_like : FindSourceFormat(reading.format);
-  const bool is_packed = LooksLikeGzip(bytes) || LooksLikeZstd(bytes);
-  if (is_packed && looks_like != nullptr && !looks_like->is_text) return IsPackedDatabase(*looks_like);
+  sniffed.is_packed = LooksLikeGzip(bytes) || LooksLikeZstd(bytes);
+  if (sniffed.is_packed && looks_like != nullptr && !looks_like->is_text) return IsPackedDatabase(*looks_like);
   if (sniffed.format == nullptr || (sniffed.format->is_text && looks_like == nullptr)) {
     const std::optional<Status> cut = sniffed.text->WhyCut();
     return first.empty() && cut ? *cut : NoKnownFormat(first);
@@ -194,10 +202,20 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
 Result<SourceFacts> LookAtSource(const SourceFile& source, const SourceReading& reading, WorkerPool& pool) {
   const auto look = [&]() -> Result<SourceFacts> {
     ASSIGN_OR_RETURN(const Sniffed sniffed, Sniff(source, reading));
-    LookingSink sink;
-    const Status read =
-        sniffed.format->read({source, *sniffed.text, pool, reading.threads, reading.limits, true}, sink);
-    if (!read.ok() && !sink.has_enough()) return read;
+    const SourceFormat& format = *sniffed.format;
+    LookingSink sink(!format.is_text);
+    TextHead head(*sniffed.text, kLookedAtHeadBytes);
+    const Status read = format.read({source, head, pool, reading.threads, reading.limits, true}, sink);
+    if (!read.ok() && !sink.has_enough() && !head.was_cut()) return read;
+    if (format.read_end == nullptr || sink.has_enough() || !head.was_cut()) return sink.TakeFacts();
+    // A packed text has to be unpacked up to its end.
+    const int64_t end_bytes = source.size_bytes() - static_cast<int64_t>(kLookedAtEndBytes);
+    const int64_t from_bytes = sniffed.is_packed ? kLookedAtHeadBytes : std::max(kLookedAtHeadBytes, end_bytes);
+    const int64_t until_bytes = sniffed.is_packed ? kMostUnpackedBytes : source.size_bytes();
+    ASSIGN_OR_RETURN(const std::optional<std::string> end,
+                     ReadTextEnd(*sniffed.text, from_bytes, until_bytes, kLookedAtEndBytes));
+    // Its failure is that enough is known.
+    if (end) (void)format.read_end(*end, sink);
     return sink.TakeFacts();
   };
   Result<SourceFacts> facts = look();

@@ -36,6 +36,7 @@ struct ImportLimits {
   int64_t memory_bytes = int64_t{1} << 30;  // of address space, most of which is never touched
   int64_t unpacked_bytes = int64_t{64} << 30;
   int64_t silent_ms = 60'000;  // its process is ended after this time without a word
+  int64_t look_ms = 10'000;    // a look that takes longer says nothing (trace_look.h)
   std::string made_by;         // kprofd's version, for the part; empty: none
 };
 

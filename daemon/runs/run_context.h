@@ -9,6 +9,7 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
+#include "daemon/base/worker_turns.h"
 #include "daemon/devices/device_book.h"
 #include "daemon/ingest/trace_import.h"
 #include "daemon/ingest/trace_look.h"
@@ -43,7 +44,9 @@ struct ImportContext {
   ImportLimits limits;
   HeldSources& sources;
   WorkerPool& pool;     // the imports under way, each for as long as it takes
-  WorkerPool& hashing;  // for sources of the same size as another one, and for looks at several sources
+  WorkerPool& hashing;  // for sources of the same size as an earlier one
+  // For looks at several sources, in turns of their accounts. Null where `look` is none.
+  WorkerTurns* looking = nullptr;
   // LookAtTrace, or a test's. None: the sources of an import are one run, unless they are to be several.
   using Look = std::function<Result<SourceLook>(const ImportSource& source, const ImportLimits& limits,
                                                 const std::stop_token& stop)>;

@@ -151,7 +151,7 @@ void Runs::SubmitImport(ImportRequest request, std::stop_token stop,
     return ids_.Next();
   };
   StoreSubmittedImport(
-      context_, std::move(request), ids_.Next(), std::move(one_more), std::move(stop),
+      context_, std::move(request), account, ids_.Next(), std::move(one_more), std::move(stop),
       [this, by = std::move(by), places, done = std::move(done)](Result<std::vector<SubmittedImport>> stored) {
         --submitting_;
         if (stored.ok()) *places -= EnqueueAll(*stored, by);

@@ -73,8 +73,8 @@ Result<std::vector<RunRow>> ListRuns(Db& db, const RunFilter& filter);
 // Ids that start with `prefix`, newest first, at most `limit`.
 Result<std::vector<std::string>> FindRunIds(Db& db, const std::string& prefix, std::optional<uint32_t> uid,
                                             int64_t limit);
-// The id `back` places before the newest, of the runs that `uid` may see. kNotFound when there are not as many. Where an
-// import of `asker` was answered with an earlier run, that one counts as if it had been made then (NoteAnswer).
+// The id `back` places before the newest, of the runs that `uid` may see. kNotFound when there are not as many. Where
+// an import of `asker` was answered with an earlier run, that one counts as if it had been made then (NoteAnswer).
 Result<std::string> ReadRecentRunId(Db& db, int64_t back, std::optional<uint32_t> uid,
                                     std::optional<uint32_t> asker = {});
 

@@ -115,7 +115,7 @@ class ImportJobsTest(OwnDaemonTest):
 
     def test_real_ranks_of_a_job_are_one_run_beside_real_traces_of_others(self):
         with tarfile.open(self.real("kineto-8rank/v100_dlrm_8rank.tar.gz")) as tar:
-            tar.extractall(self.files, filter="data")
+            tar.extractall(self.files)
         others = [self.real(f"kineto/{name}.json.gz") for name in
                   ("mi300x_flux_rank0", "b200_eager_rank0of8", "cpu_only_rank34", "no_distributed_info", "a100_cupti_counters")]
         told = self.runs_of(os.path.join(self.files, "dlrm_kineto"), *others)

@@ -141,7 +141,7 @@ Result<v1::SubmitImportResponse> Submit(const ImportArgs& args, const VerbContex
 // A run of this import.
 struct ImportedRun {
   v1::Run run;
-  bool existing = false;  // from an earlier import of the same
+  bool existing = false;        // from an earlier import of the same
   Status unknown = OkStatus();  // why its end is not known; `run` is as it was then
 };
 
@@ -206,7 +206,7 @@ void WriteRuns(const std::vector<ImportedRun>& runs, const VerbContext& context)
 
 // Follows them one after the other: who holds one of them holds all. Those whose ends cannot be learnt have `unknown`.
 void FollowAll(std::vector<ImportedRun>& runs, const ImportArgs& args, const VerbContext& context,
-                 const Interrupts& interrupts) {
+               const Interrupts& interrupts) {
   if (runs.size() > 1) {
     context.output.Note("the files become " + std::to_string(runs.size()) + " runs" +
                         (args.separate ? "" : ", one for each job; --one-run makes one of them"));
@@ -216,7 +216,8 @@ void FollowAll(std::vector<ImportedRun>& runs, const ImportArgs& args, const Ver
     if (imported.existing) {
       context.output.Note("the same was imported before, as run " + imported.run.id() + "; --again imports it anew");
     } else if (is_daemon_lost) {
-      imported.unknown = Fail(ErrorCode::kLostDaemon, "import as " + imported.run.id(), "kprofd went away before it ended");
+      imported.unknown =
+          Fail(ErrorCode::kLostDaemon, "import as " + imported.run.id(), "kprofd went away before it ended");
     } else if (!args.detach) {
       const FollowOptions options = {
           .act = "import as", .hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};

@@ -37,8 +37,8 @@ bool IsJobKey(std::string_view key) {
   return key.size() <= 40 && std::find(kJobKeys.begin(), kJobKeys.end(), JobLettersOf(key)) != kJobKeys.end();
 }
 
-// A word that stands for no job: of a launcher without one (-1, 0), of torchrun without --rdzv-id, of a script that wrote
-// a variable that is not set.
+// A word that stands for no job: of a launcher without one (-1, 0), of torchrun without --rdzv-id, of a script that
+// wrote a variable that is not set.
 bool IsNoJob(std::string_view id) {
   constexpr std::array<std::string_view, 6> kNoJobs = {"", "0", "-1", "none", "null", "n/a"};
   std::string lower(id);
@@ -163,8 +163,7 @@ Status LookingSink::Take(TraceBatch batch) {
   return EndIfEnough();
 }
 
-Status LookingSink::Progress(int64_t bytes, int64_t /*events*/) {
-  if (bytes > kMostLookedAtBytes) has_enough_ = true;
+Status LookingSink::Progress(int64_t /*bytes*/, int64_t /*events*/) {
   return EndIfEnough();
 }
 

@@ -16,11 +16,11 @@
 
 namespace kprof {
 
-// How far a look goes on, in bytes of the source as it lies on disk, where its beginning does not say what it is of.
-constexpr int64_t kMostLookedAtBytes = int64_t{64} << 20;
-
 class LookingSink final : public BatchSink {
  public:
+  // `needs_time_alone`: the source says nothing of a job, so that enough is known with the time of its first events.
+  explicit LookingSink(bool needs_time_alone = false) : has_distribution_(needs_time_alone) {}
+
   // The reader fails with what this returns once enough is known; see has_enough().
   Status Take(TraceBatch batch) override;
   Status SetFact(std::string_view name, std::string_view text) override;
@@ -39,7 +39,7 @@ class LookingSink final : public BatchSink {
   SourceFacts facts_;
   std::optional<int64_t> base_unix_ns_;
   std::optional<int64_t> first_ns_;  // of the events of the first batch that has any
-  bool has_distribution_ = false;
+  bool has_distribution_ = false;    // or there will be none
   bool has_enough_ = false;
 };
 

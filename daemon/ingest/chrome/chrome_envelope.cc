@@ -12,6 +12,7 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kFirstBytes = 256 << 10;
+constexpr size_t kMostTriedBrackets = 4096;
 constexpr std::string_view kEvents = "traceEvents";
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
@@ -133,6 +134,36 @@ Result<ChromeEnvelopeEnd> ReadEnvelopeBehind(TextSource& text, int64_t from_byte
     if (is_closed) behind.end_bytes = offset_of(SkipSpace(last == at ? at + 1 : last) + 1);
     return behind;
   }
+}
+
+Status SeeMembersAtEnd(std::string_view end_of_text, const SeeMember& see) {
+  std::string text(end_of_text);
+  text.resize(text.size() + kScanSlackBytes, '\0');
+  const char* const end = text.data() + end_of_text.size();
+  std::vector<std::pair<std::string_view, std::string_view>> members;
+  size_t tries = 0;
+  for (size_t at = text.find(']'); at < end_of_text.size() && tries < kMostTriedBrackets; at = text.find(']', at + 1)) {
+    const char* const comma = SkipSpace(text.data() + at + 1);
+    if (comma >= end || *comma != ',' || *SkipSpace(comma + 1) != '"') continue;
+    ++tries;
+    char& begin = text[static_cast<size_t>(comma - text.data())];
+    begin = '{';  // as an object of its own
+    members.clear();
+    const char* last = comma;
+    const bool is_closed = ForEachMember(comma, end, [&](std::string_view key, std::string_view value) {
+      members.emplace_back(key, value);
+      last = value.data() + value.size();
+      return true;
+    });
+    begin = ',';
+    const char* const brace = SkipSpace(last);
+    if (!is_closed || brace >= end || SkipSpace(brace + 1) < end) continue;
+    for (const auto& [key, value] : members) {
+      if (key != kEvents) RETURN_IF_ERROR(see(key, value));
+    }
+    return OkStatus();
+  }
+  return OkStatus();
 }
 
 const char* FindNextEvents(std::string_view text) {

@@ -34,6 +34,10 @@ struct ChromeEnvelopeEnd {
 Result<ChromeEnvelopeEnd> ReadEnvelopeBehind(TextSource& text, int64_t from_bytes, int64_t most_bytes,
                                              const SeeMember& see);
 
+// Reads the members behind the list of events where only the end of the text is known: `see` gets those behind the
+// first bracket from which members go on up to the brace that ends the text. None: there is no such bracket.
+Status SeeMembersAtEnd(std::string_view end_of_text, const SeeMember& see);
+
 // Finds another list of events that is the next member. `text` begins behind the bracket that closes the first list.
 // Returns the place behind the bracket of the other; null: the next member is none, or does not begin within `text`.
 const char* FindNextEvents(std::string_view text);

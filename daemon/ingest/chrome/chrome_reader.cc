@@ -344,6 +344,12 @@ Status ReadChrome(TextSource& text, WorkerPool& pool, BatchSink& sink, const Chr
   return Reading(text, pool, sink, options).ReadAll();
 }
 
+Status ReadChromeEnd(std::string_view end_of_text, BatchSink& sink) {
+  ChromeFacts facts(sink);
+  return SeeMembersAtEnd(end_of_text,
+                         [&](std::string_view key, std::string_view value) { return facts.See(key, value); });
+}
+
 bool LooksLikeChrome(std::span<const char> first) {
   std::string_view text(first.data(), first.size());
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);

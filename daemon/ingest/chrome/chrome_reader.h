@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "daemon/base/worker_pool.h"
 #include "daemon/ingest/assemble/batch_sink.h"
@@ -34,6 +35,10 @@ struct ChromeReaderOptions {
 Status ReadChrome(TextSource& text, WorkerPool& pool, BatchSink& sink, const ChromeReaderOptions& options = {});
 
 // True if a file that begins so may be a Chrome trace.
+// Gives the sink the members behind the list of events of a trace of which only the end is known. None where the list
+// ends before, or the trace is cut off.
+Status ReadChromeEnd(std::string_view end_of_text, BatchSink& sink);
+
 bool LooksLikeChrome(std::span<const char> first);
 
 }  // namespace kprof

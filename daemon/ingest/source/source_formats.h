@@ -75,6 +75,8 @@ struct SourceFormat {
 
   bool (*looks_like)(std::span<const char> first);
   Status (*read)(const OpenSource& source, BatchSink& sink);
+  // For a look: tells the sink what stands behind the events. Null: nothing does that says something of a job.
+  Status (*read_end)(std::string_view end_of_text, BatchSink& sink) = nullptr;
 };
 
 // Finds a format by its name or its alias; null: there is none.

@@ -18,6 +18,27 @@
 
 namespace kprof {
 
+Result<size_t> TextHead::ReadAt(int64_t offset_bytes, std::span<char> out) {
+  const auto left = static_cast<size_t>(std::max<int64_t>(size_bytes_ - offset_bytes, 0));
+  if (out.size() > left) was_cut_ = true;
+  if (left == 0) return size_t{0};
+  return text_.ReadAt(offset_bytes, out.first(std::min(out.size(), left)));
+}
+
+Result<std::optional<std::string>> ReadTextEnd(TextSource& text, int64_t from_bytes, int64_t until_bytes,
+                                               size_t most_bytes) {
+  std::string end;
+  std::string piece(most_bytes, '\0');
+  for (int64_t at = from_bytes; at <= until_bytes; at += static_cast<int64_t>(most_bytes)) {
+    ASSIGN_OR_RETURN(const size_t size, text.ReadAt(at, piece));
+    end.append(piece, 0, size);
+    end.erase(0, end.size() - std::min(end.size(), most_bytes));
+    if (size < most_bytes) return std::optional(std::move(end));
+    text.Release(at + static_cast<int64_t>(size));
+  }
+  return std::optional<std::string>();
+}
+
 Status NotPackedBehind(std::string_view tool, int64_t source_bytes) {
   const std::string name(tool);
   return Fail(ErrorCode::kBadInput, "unpack " + name,

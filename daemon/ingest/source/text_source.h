@@ -1,6 +1,8 @@
 // The text of a source: a file as it is (OpenPlainText), or unpacked from gzip or zstd (OpenPackedText).
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -72,6 +74,32 @@ std::unique_ptr<Unpacker> MakeZstdUnpacker();
 
 // The text of a source that is not packed. The file must outlive it.
 std::unique_ptr<TextSource> OpenPlainText(const SourceFile& file);
+
+// The beginning of a text, for whoever is to read no more of it. `text` must outlive it.
+class TextHead final : public TextSource {
+ public:
+  TextHead(TextSource& text, int64_t size_bytes) : text_(text), size_bytes_(size_bytes) {}
+
+  Result<size_t> ReadAt(int64_t offset_bytes, std::span<char> out) override;
+  bool HasComeTo(int64_t offset_bytes) override { return text_.HasComeTo(std::min(offset_bytes, size_bytes_)); }
+  void Release(int64_t offset_bytes) override { text_.Release(std::min(offset_bytes, size_bytes_)); }
+  int64_t SourceBytesAt(int64_t offset_bytes) override { return text_.SourceBytesAt(offset_bytes); }
+  std::optional<Status> WhyCut() override { return was_cut_ ? std::nullopt : text_.WhyCut(); }
+  Result<std::string> FinishHash(const std::stop_token& stop) override { return text_.FinishHash(stop); }
+
+  // True: somebody wanted to read on, and the text may do so.
+  bool was_cut() const { return was_cut_; }
+
+ private:
+  TextSource& text_;
+  const int64_t size_bytes_;
+  std::atomic<bool> was_cut_ = false;
+};
+
+// The last bytes of a text, at most `most_bytes`. Nothing where the text goes on beyond `until_bytes`. Reads all of it
+// from `from_bytes` on, in pieces, and releases it. Fails as ReadAt does.
+Result<std::optional<std::string>> ReadTextEnd(TextSource& text, int64_t from_bytes, int64_t until_bytes,
+                                               size_t most_bytes);
 
 struct PackedTextLimits {
   size_t blocks_ahead = 6;                 // of kTextBlockBytes, beyond what was released

@@ -332,7 +332,8 @@ class Grouping {
     }
     for (const size_t i : named) AddCluster(i, places_[i].rank);
     MergeAll(named, /*by_pattern=*/true);
-    std::map<std::string, std::vector<size_t>> of_folders;  // those that are alone in theirs: 0/trace.json, 1/trace.json
+    std::map<std::string, std::vector<size_t>>
+        of_folders;  // those that are alone in theirs: 0/trace.json, 1/trace.json
     for (const auto& [place, sources] : alike) {
       if (sources.size() > 1) {
         GroupByNumbers(sources, /*most_first=*/1);
@@ -351,8 +352,8 @@ class Grouping {
     for (const size_t i : alike) names.push_back(sources_[i].name);
     const std::vector<std::optional<int64_t>> numbers = RanksInWhichNamesDiffer(names);
     const auto [first, last] = std::minmax_element(numbers.begin(), numbers.end());
-    const bool count_up = first->has_value() && **first <= most_first &&
-                          **last - **first == static_cast<int64_t>(numbers.size()) - 1;
+    const bool count_up =
+        first->has_value() && **first <= most_first && **last - **first == static_cast<int64_t>(numbers.size()) - 1;
     for (size_t i = 0; i < alike.size(); ++i) AddCluster(alike[i], count_up ? numbers[i] : std::nullopt);
     for (size_t i = 1; i < alike.size() && count_up; ++i) {
       JobCluster& into = *clusters_[cluster_of_.at(alike[0])];

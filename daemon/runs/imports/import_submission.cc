@@ -1,11 +1,16 @@
 #include "daemon/runs/imports/import_submission.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "daemon/ingest/source/source_formats.h"
 #include "daemon/ingest/source/source_hash.h"
+#include "daemon/ingest/trace_look.h"
 #include "daemon/runs/audit/audit_log.h"
 #include "daemon/runs/imports/import_groups.h"
 #include "daemon/runs/imports/part_ranks.h"
@@ -16,6 +21,35 @@ namespace kprof {
 namespace {
 
 constexpr const char* kSubmitImportAct = "submit import";
+constexpr int64_t kLookAtAllNs = 60 * kNanosPerSecond;
+constexpr int64_t kComparedEndBytes = 64 << 10;
+
+// A hash of the first and last bytes of a source: files of one size that differ do so there, mostly. Empty: it cannot
+// be read.
+std::string HashEnds(int fd, int64_t size_bytes) {
+  std::string bytes(static_cast<size_t>(std::min(size_bytes, 2 * kComparedEndBytes)), '\0');
+  const size_t first = bytes.size() / 2;
+  const auto read = [&](size_t at, size_t size, int64_t from_bytes) {
+    return ::pread(fd, bytes.data() + at, size, from_bytes) == static_cast<ssize_t>(size);
+  };
+  const auto rest = static_cast<int64_t>(bytes.size() - first);
+  if (!read(0, first, 0) || !read(first, bytes.size() - first, size_bytes - rest)) return {};
+  SourceHash hash;
+  if (!bytes.empty()) hash.AddBlock(0, bytes);
+  return hash.Finish(static_cast<int64_t>(bytes.size()));
+}
+
+// The request without its sources, for a run of some of them.
+ImportRequest WithoutSources(const ImportRequest& request) {
+  ImportRequest part;
+  part.uid = request.uid;
+  part.format = request.format;
+  part.labels = request.labels;
+  part.keep_sources = request.keep_sources;
+  part.shared = request.shared;
+  part.attached = request.attached;
+  return part;
+}
 
 RunRow RowOf(const ImportRequest& request, std::string id, int64_t now_unix_ns) {
   RunRow row;
@@ -38,10 +72,12 @@ std::string KeyOfRun(const std::string& key, size_t number) {
 // Knows the parts and not who asked: what it posts when that one is gone never runs.
 class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
  public:
-  ImportSubmission(const RunContext& context, ImportRequest request, std::string id, OneMoreRun one_more,
-                   std::stop_token stop, std::function<void(Result<std::vector<SubmittedImport>>)> done)
+  ImportSubmission(const RunContext& context, ImportRequest request, uint32_t account, std::string id,
+                   OneMoreRun one_more, std::stop_token stop,
+                   std::function<void(Result<std::vector<SubmittedImport>>)> done)
       : context_(context),
         request_(std::move(request)),
+        account_(account),
         id_(std::move(id)),
         one_more_(std::move(one_more)),
         queued_ns_(context_.clock.unix_ns()),
@@ -97,7 +133,7 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
       sources_.push_back({*std::move(held), name, source.rank, source.name, source.may_be_none});
     }
     if (sources_.size() > 1 && request_.grouping == ImportGrouping::kByJob && context_.imports->look) {
-      return OnPool(context_.imports->hashing, [](ImportSubmission& self) { self.LookAtAll(); });
+      return LookAtAll();
     }
     const bool are_separate = request_.grouping == ImportGrouping::kSeparate;
     for (size_t i = 0; i < sources_.size(); ++i) {
@@ -107,28 +143,62 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
     PlanRuns();
   }
 
+  // Io loop. Several at a time, and in turns with the looks of other accounts.
   void LookAtAll() {
-    std::vector<GroupedSource> looked;
-    bool is_broken = false;
-    for (size_t i = 0; i < sources_.size() && !is_broken; ++i) {
+    looks_.resize(sources_.size(), SourceLook{});
+    looks_left_ = sources_.size();
+    look_until_ns_ = context_.clock.mono_ns() + kLookAtAllNs;
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      const Status submitted =
+          context_.imports->looking->Submit(account_, [self = shared_from_this(), i] { self->LookAt(i); });
+      // Where there are too many looks already.
+      if (!submitted.ok()) context_.loop.Post([self = shared_from_this(), i] { self->OnLooked(i, SourceLook{}); });
+    }
+  }
+
+  void LookAt(size_t i) {
+    Result<SourceLook> look = SourceLook{};
+    if (stop_.stop_requested()) {
+      look = Fail(ErrorCode::kCancelled, "look at it", "its client is gone");
+    } else if (!looked_enough_ && context_.clock.mono_ns() < look_until_ns_) {
       const ImportPlan::Source& source = sources_[i];
-      const ImportSource from{.fd = source.held.fd.get(),
-                              .name = source.name,
-                              .format = request_.format,
-                              .rank = source.rank,
-                              .may_be_none = source.may_be_none};
-      Result<SourceLook> look = context_.imports->look(from, context_.imports->limits, stop_);
-      if (!look.ok() && look.status().code() == ErrorCode::kCancelled) return Refuse(look.status());
+      look = context_.imports->look({.fd = source.held.fd.get(),
+                                     .name = source.name,
+                                     .format = request_.format,
+                                     .rank = source.rank,
+                                     .may_be_none = source.may_be_none},
+                                    context_.imports->limits, stop_);
+    }
+    if (!look.ok()) looked_enough_ = true;
+    context_.loop.Post([self = shared_from_this(), i, look = std::move(look)] { self->OnLooked(i, look); });
+  }
+
+  // Io loop.
+  void OnLooked(size_t i, const Result<SourceLook>& look) {
+    looks_[i] = look;
+    if (--looks_left_ > 0) return;
+    const auto is_cancelled = [](const auto& of) { return of.status().code() == ErrorCode::kCancelled; };
+    const auto cancelled = std::find_if(looks_.begin(), looks_.end(), is_cancelled);
+    if (cancelled != looks_.end()) return Refuse(cancelled->status());
+    const Status submitted =
+        context_.imports->looking->Submit(account_, [self = shared_from_this()] { self->GroupAll(); });
+    if (!submitted.ok()) Refuse(submitted);
+  }
+
+  void GroupAll() {
+    std::vector<GroupedSource> looked;
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      const ImportPlan::Source& source = sources_[i];
+      Result<SourceLook>& look = looks_[i];
       // It fails the whole import: one run says so, as it does for what is broken further on.
-      is_broken = !look.ok() || (look->no_trace && !source.may_be_none);
-      if (is_broken) break;
+      if (!look.ok() || (look->no_trace && !source.may_be_none)) break;
       looked.push_back({.name = source.told_name,
                         .rank = source.rank,
                         .no_trace = look->no_trace.has_value(),
                         .facts = std::move(look->facts),
                         .copy_of = std::nullopt});
     }
-    if (is_broken) {
+    if (looked.size() < sources_.size()) {
       groups_.emplace_back();
       for (size_t i = 0; i < sources_.size(); ++i) groups_.back().members.push_back({i, std::nullopt});
     } else {
@@ -140,11 +210,17 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
   }
 
   // Two ranks write no equal bytes: of two such sources one is a copy of the other, unless each is said to be another
-  // rank. Only what is as large as another one, and says the same, is hashed.
+  // rank. Only what is as large as another one, and begins and ends as it does, is hashed, and as long as there is
+  // time: a run that has both refuses them, too.
   Status FindCopies(std::vector<GroupedSource>& looked) const {
     std::map<int64_t, std::vector<size_t>> by_size;
     for (size_t i = 0; i < looked.size(); ++i) {
       if (!looked[i].no_trace) by_size[sources_[i].held.size_bytes].push_back(i);
+    }
+    std::map<std::pair<int64_t, std::string>, std::vector<size_t>> by_ends;
+    for (const auto& [size_bytes, alike] : by_size) {
+      if (alike.size() < 2) continue;
+      for (const size_t i : alike) by_ends[{size_bytes, HashEnds(sources_[i].held.fd.get(), size_bytes)}].push_back(i);
     }
     std::vector<std::string_view> names;
     names.reserve(looked.size());
@@ -154,10 +230,11 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
       if (looked[i].rank) return looked[i].rank;
       return looked[i].facts.rank ? looked[i].facts.rank : in_names[i];
     };
-    for (const auto& [size, alike] : by_size) {
-      if (alike.size() < 2) continue;
+    for (const auto& [size_and_ends, alike] : by_ends) {
+      if (alike.size() < 2 || size_and_ends.second.empty()) continue;
       std::map<std::string, std::vector<size_t>> by_hash;
       for (const size_t i : alike) {
+        if (context_.clock.mono_ns() >= look_until_ns_) return OkStatus();
         ASSIGN_OR_RETURN(const std::string hash, HashSource(sources_[i].held.fd.get(), stop_));
         if (hash.empty()) continue;  // it becomes shorter meanwhile
         for (const size_t earlier : by_hash[hash]) {
@@ -178,8 +255,7 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
       run.plan = std::make_shared<ImportPlan>();
       run.plan->format = request_.format;
       run.plan->keep_sources = request_.keep_sources;
-      ImportRequest part = request_;
-      part.sources.clear();
+      ImportRequest part = WithoutSources(request_);
       for (const SourceGroup::Member& member : group.members) {
         part.sources.push_back(request_.sources[member.source]);
         run.plan->sources.push_back(std::move(sources_[member.source]));
@@ -289,11 +365,16 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
 
   const RunContext context_;
   const ImportRequest request_;
+  const uint32_t account_;
   const std::string id_;
   const OneMoreRun one_more_;
   const int64_t queued_ns_;
   const std::stop_token stop_;
   std::vector<ImportPlan::Source> sources_;  // until their runs are planned
+  std::vector<Result<SourceLook>> looks_;    // of the sources; those that were not looked at say nothing
+  size_t looks_left_ = 0;                    // io loop
+  int64_t look_until_ns_ = 0;                // mono
+  std::atomic<bool> looked_enough_ = false;  // how the sources become runs is known
   std::vector<SourceGroup> groups_;
   std::vector<PlannedRun> runs_;
   Status why_;
@@ -302,11 +383,12 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
 
 }  // namespace
 
-void StoreSubmittedImport(const RunContext& context, ImportRequest request, std::string id, OneMoreRun one_more,
-                          std::stop_token stop, std::function<void(Result<std::vector<SubmittedImport>>)> done) {
+void StoreSubmittedImport(const RunContext& context, ImportRequest request, uint32_t account, std::string id,
+                          OneMoreRun one_more, std::stop_token stop,
+                          std::function<void(Result<std::vector<SubmittedImport>>)> done) {
   KPROF_ON_IO_LOOP(context.loop);
-  std::make_shared<ImportSubmission>(context, std::move(request), std::move(id), std::move(one_more), std::move(stop),
-                                     std::move(done))
+  std::make_shared<ImportSubmission>(context, std::move(request), account, std::move(id), std::move(one_more),
+                                     std::move(stop), std::move(done))
       ->Begin();
 }
 

@@ -2,6 +2,7 @@
 // before, and makes the others durable. Queueing them is runs.h.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -30,8 +31,10 @@ using OneMoreRun = std::function<Result<std::string>()>;
 //
 // Io loop only; `one_more` and `done` are called from it. `id` is that of the first run. `stop`: the client is gone; an
 // import that is not stored by then is kCancelled. An import that fails leaves nothing. Fails with kNotFound for a
-// ticket that holds nothing. REQUIRES: CheckImportRequest passed; the context has imports.
-void StoreSubmittedImport(const RunContext& context, ImportRequest request, std::string id, OneMoreRun one_more,
-                          std::stop_token stop, std::function<void(Result<std::vector<SubmittedImport>>)> done);
+// ticket that holds nothing. Looks of one account at its sources take a minute at most; the sources that it does not
+// come to say nothing. REQUIRES: CheckImportRequest passed; the context has imports.
+void StoreSubmittedImport(const RunContext& context, ImportRequest request, uint32_t account, std::string id,
+                          OneMoreRun one_more, std::stop_token stop,
+                          std::function<void(Result<std::vector<SubmittedImport>>)> done);
 
 }  // namespace kprof

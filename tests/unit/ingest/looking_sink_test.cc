@@ -45,6 +45,26 @@ TEST(LookingSink, ReadsNoFurtherThanItMust) {
   EXPECT_EQ(Look(content)->rank, 3);
 }
 
+TEST(LookingSink, SeesTheBeginningAndTheEndOfALongSource) {
+  // The broken event is not come to, and the lists behind are none of the trace's.
+  const std::string events = R"("traceEvents": [)" + ManyEvents(60'000) + R"(, {"args": {"a": [1, 2], "b": "]"}}, )" +
+                             ManyEvents(60'000) + "]";
+  ASSERT_GT(events.size(), size_t{10} << 20);
+  const std::string text = "{" + events + R"(, "list": [{"x": [7], "y": 1}], )" + std::string(kInfo) + R"(, "z": 1} )";
+  for (const std::string& content : {text, Gzip(text)}) {
+    const Result<SourceFacts> facts = Look(content);
+    ASSERT_TRUE(facts.ok()) << facts.status().ToString();
+    EXPECT_EQ(facts->rank, 3);
+    EXPECT_EQ(facts->groups.size(), 1u);
+  }
+  EXPECT_FALSE(Look("{" + events + R"(, "distributedInfo": {"rank": 3})")->says_job());  // cut off
+  EXPECT_FALSE(Look("{" + events + "}")->says_job());
+}
+
+TEST(LookingSink, SaysNothingOfASourceWhoseEventsBeginTooLate) {
+  EXPECT_FALSE(Look(R"({"deviceProperties": ")" + std::string(5 << 20, 'x') + R"(", "traceEvents": []})")->says_job());
+}
+
 TEST(LookingSink, TellsTheIdOfAJobInAnyOfItsSpellings) {
   const auto job_of = [](const std::string& member) {
     return Look("{" + member + R"(, "traceEvents": [)" + kEvent + "]}")->job;
@@ -53,7 +73,9 @@ TEST(LookingSink, TellsTheIdOfAJobInAnyOfItsSpellings) {
   EXPECT_EQ(job_of(R"("SLURM_JOB_ID": "78")"), "78");
   EXPECT_EQ(job_of(R"("distributedInfo": {"rank": 0, "jobId": "a\tb"})"), "a\tb");
   EXPECT_EQ(job_of(R"("TORCHELASTIC_RUN_ID": "none", "job_id": 7)"), "7");
-  for (const char* none : {R"("job_id": "0")", R"("job_id": "NULL")", R"("job_id": "")", R"("job_id": "N/A")", R"("job_id": {"a": 1})", R"("jobs": 5)"}) EXPECT_EQ(job_of(none), "");
+  for (const char* none : {R"("job_id": "0")", R"("job_id": "NULL")", R"("job_id": "")", R"("job_id": "N/A")",
+                           R"("job_id": {"a": 1})", R"("jobs": 5)"})
+    EXPECT_EQ(job_of(none), "");
 }
 
 TEST(LookingSink, CountsTimesFromTheBaseOfTheSource) {

@@ -223,10 +223,12 @@ class ImportsOfJobsTest : public ImportsFixture, public testing::Test {
             Source("d.json", "job B rank 0")};
   }
   int looks_ = 0;
+  std::function<void()> on_look_;
 
  private:
   Result<SourceLook> Look(const ImportSource& source) {
     ++looks_;
+    if (on_look_) on_look_();
     std::string bytes(100, '\0');
     bytes.resize(static_cast<size_t>(::pread(source.fd, bytes.data(), bytes.size(), 0)));
     SourceLook look;
@@ -290,6 +292,19 @@ TEST_F(ImportsOfJobsTest, WithAFileThatCannotBeReadAreOneRunThatFails) {
   ASSERT_THAT(rows, SizeIs(1));
   EXPECT_EQ(rows[0].error->code, "bad_input");
   EXPECT_THAT(rows[0].error->message, HasSubstr("e.json"));
+}
+
+TEST_F(ImportsOfJobsTest, SayNothingWhereTheyAreNotLookedAtInTime) {
+  on_look_ = [this] { clock_.Advance(61 * kNanosPerSecond); };
+  EXPECT_THAT(ImportAll(Of(OfTwoJobs())), SizeIs(4));
+  EXPECT_EQ(looks_, 1);
+}
+
+TEST_F(ImportsOfJobsTest, AreNotLookedAtOnceTheirClientIsGone) {
+  std::stop_source gone;
+  on_look_ = [&] { gone.request_stop(); };
+  EXPECT_EQ(SubmitImports(Of(OfTwoJobs()), gone.get_token()).status().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(looks_, 1);
 }
 
 TEST_F(ImportsOfJobsTest, WithACopyAreRefusedByTheRunOfBoth) {

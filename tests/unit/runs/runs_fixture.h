@@ -51,8 +51,9 @@ class RunsFixture {
     parts.boot_id = boot_id_;
     sources_ = std::make_unique<HeldSources>(*loop_);
     import_pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = import_threads_});
+    looking_ = std::make_unique<WorkerTurns>(WorkerPool::Options{.threads = looking_threads_});
     imports_ = std::make_unique<ImportContext>(
-        ImportContext{import_, set_rank_, {}, *sources_, *import_pool_, *workers_, look_});
+        ImportContext{import_, set_rank_, {}, *sources_, *import_pool_, *workers_, looking_.get(), look_});
     if (import_) parts.imports = imports_.get();
     runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(recovered));
     loop_->RunUntilIdle();  // this thread is the loop's
@@ -66,11 +67,13 @@ class RunsFixture {
     runs_.reset();
     if (workers_) workers_->End();
     if (import_pool_) import_pool_->End();
+    if (looking_) looking_->End();
     // Answers of the writer that are still to come find loop and workers.
     catalog_.reset();
     workers_.reset();
     imports_.reset();
     import_pool_.reset();
+    looking_.reset();
     sources_.reset();
     loop_.reset();
     launcher_.reset();
@@ -180,8 +183,9 @@ class RunsFixture {
   bool system_mode_ = false;      // clients and the helper start commands
   ImportContext::Import import_;  // none: nothing is imported
   ImportContext::SetRank set_rank_;
-  ImportContext::Look look_;   // none: the sources of an import are one run
-  size_t import_threads_ = 0;  // 0: within the loop
+  ImportContext::Look look_;    // none: the sources of an import are one run
+  size_t import_threads_ = 0;   // 0: within the loop
+  size_t looking_threads_ = 0;  // 0: within the loop
   std::unique_ptr<FakeLauncher> launcher_;
   std::unique_ptr<FakeCallerGrants> grants_;
   std::unique_ptr<IoLoop> loop_;
@@ -189,6 +193,7 @@ class RunsFixture {
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<HeldSources> sources_;
   std::unique_ptr<WorkerPool> import_pool_;
+  std::unique_ptr<WorkerTurns> looking_;
   std::unique_ptr<ImportContext> imports_;
   std::unique_ptr<Runs> runs_;
 };
