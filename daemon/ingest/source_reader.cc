@@ -20,7 +20,7 @@ constexpr size_t kMostWarnings = 100;
 // longer than this.
 constexpr int64_t kLookedAtHeadBytes = int64_t{4} << 20;
 constexpr size_t kLookedAtEndBytes = 256 << 10;
-constexpr int64_t kMostUnpackedBytes = int64_t{256} << 20;
+constexpr int64_t kMostUnpackedBytes = int64_t{64} << 20;
 
 // What a reader gives, on its way into the part.
 class AssemblingSink : public BatchSink {
@@ -203,12 +203,15 @@ Result<SourceFacts> LookAtSource(const SourceFile& source, const SourceReading& 
   const auto look = [&]() -> Result<SourceFacts> {
     ASSIGN_OR_RETURN(const Sniffed sniffed, Sniff(source, reading));
     const SourceFormat& format = *sniffed.format;
-    LookingSink sink(!format.is_text);
+    LookingSink sink(!format.is_text, format.joins_trace);
     TextHead head(*sniffed.text, kLookedAtHeadBytes);
     const Status read = format.read({source, head, pool, reading.threads, reading.limits, true}, sink);
     if (!read.ok() && !sink.has_enough() && !head.was_cut()) return read;
     if (format.read_end == nullptr || sink.has_enough() || !head.was_cut()) return sink.TakeFacts();
-    // A packed text has to be unpacked up to its end.
+    // A packed text has to be unpacked up to its end. Its beginning tells about how long that takes.
+    const int64_t packed_head_bytes = std::max<int64_t>(sniffed.text->SourceBytesAt(kLookedAtHeadBytes - 1), 1);
+    const bool is_long = source.size_bytes() / packed_head_bytes > 2 * kMostUnpackedBytes / kLookedAtHeadBytes;
+    if (sniffed.is_packed && is_long) return sink.TakeFacts();
     const int64_t end_bytes = source.size_bytes() - static_cast<int64_t>(kLookedAtEndBytes);
     const int64_t from_bytes = sniffed.is_packed ? kLookedAtHeadBytes : std::max(kLookedAtHeadBytes, end_bytes);
     const int64_t until_bytes = sniffed.is_packed ? kMostUnpackedBytes : source.size_bytes();

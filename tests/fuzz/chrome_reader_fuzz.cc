@@ -47,6 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   KPROF_CHECK(same.ToString() == status.ToString() && !text.read_released);
   KPROF_CHECK(pieces.Sorted() == expected.Sorted() && pieces.facts == expected.facts);
   KPROF_CHECK(pieces.warnings == expected.warnings && pieces.events == expected.events);
+  BatchTexts end;
+  (void)ReadChromeEnd(source, end);
   if (!status.ok()) return 0;
   KPROF_CHECK(pieces.assembler.Finish().ok());
   size_t rows = 0;

@@ -107,6 +107,39 @@ class ImportJobsTest(OwnDaemonTest):
             self.assertEqual(self.daemon.ctl.run("wait", run).code, 0)
         self.daemon.ctl.run("import", "--one-run", "--separate", *paths, expect="usage")
 
+    def test_a_scalene_profile_joins_the_trace_of_its_rank(self):
+        def profile(line, start_s=START_US / 1e6):
+            lines = [{"lineno": line, "n_cpu_percent_python": 40.5, "n_cpu_percent_c": 2, "n_sys_percent": 1, "n_peak_mb": 10,
+                      "cpu_samples_list": [50.5]}]
+            return json.dumps({"alloc_samples": 0, "elapsed_time_sec": 2, "files": {"/w/a.py": {"functions": [], "lines": lines}},
+                               "start_time_absolute": start_s}).encode()
+
+        paths = [self.write("x/a.json", trace(0, 2, 0, "a")), self.write("x/b.json", trace(1, 2, 0, "b")),
+                 self.write("x/scalene_rank1.json", profile(7))]
+        self.assertEqual(self.runs_of(*paths), [[(0, "a.json"), (1, "b.json"), (1, "scalene_rank1.json")]])
+        self.assertEqual(self.codes(), [["rank_by_name"]])
+        parts = self.daemon.ctl.json("query", "--run", self.runs[0]["id"], "SELECT part, source_format FROM trace ORDER BY part")
+        self.assertEqual(parts["rows"], [["rank0", "kineto"], ["rank1", "kineto"], ["rank1_2", "scalene"]])
+        rows = self.daemon.ctl.json("query", "--run", self.runs[0]["id"],
+                                    "SELECT part, file, line, python_percent, system_percent, peak_mb, gpu_percent FROM source_line")
+        self.assertEqual(rows["rows"], [["rank1_2", "/w/a.py", 7, 40.5, 1, 10, None]])
+        self.daemon.ctl.run("analyze", "temporal-breakdown", self.runs[0]["id"])
+        # Beside the only trace it needs no rank; alone it is a run.
+        lone = self.write("y/t.json", trace(3, 8, 0, "c"))
+        lines = self.write("y/lines.json", profile(8))
+        self.assertEqual(self.runs_of(lone, lines), [[(3, "lines.json"), (3, "t.json")]])
+        self.assertEqual(self.codes(), [[]])
+        self.assertEqual(self.runs_of("--again", lines), [[(None, "lines.json")]])
+        self.assertEqual(self.runs_of("--again", "--one-run", lone, lines), [[(3, "lines.json"), (3, "t.json")]])
+
+    def test_a_real_scalene_profile_is_a_run_with_its_lines(self):
+        path = self.real("neuron/scalene/profile.json")
+        self.assertEqual(self.runs_of(path), [[(None, "profile.json")]])
+        rows = self.daemon.ctl.json("query", "--run", self.runs[0]["id"], "SELECT count(*), max(python_percent) FROM source_line")
+        with open(path, encoding="utf-8") as file:
+            lines = [line for of in json.load(file)["files"].values() for line in of["lines"]]
+        self.assertEqual(rows["rows"], [[len(lines), max(line["n_cpu_percent_python"] for line in lines)]])
+
     def real(self, name):
         path = os.path.join(kprof_testing.DATA, *name.split("/"))
         if not os.path.exists(path):

@@ -132,6 +132,7 @@ void LookingSink::SeeJob(std::string_view key, std::string_view value) {
   };
   see_job(key, value);
   if (key == "baseTimeNanoseconds") base_unix_ns_ = LookedAtInteger(value);
+  if (key == "start_time_absolute") begins_at_base_ = facts_.joins_trace;
   if (key != "distributedInfo") return;
   has_distribution_ = true;
   ForMembers(value, [&](std::string_view of, std::string_view told) {
@@ -173,6 +174,7 @@ Status LookingSink::EndIfEnough() {
 }
 
 SourceFacts LookingSink::TakeFacts() {
+  if (begins_at_base_ && !first_ns_) first_ns_ = 0;
   int64_t start_ns = 0;
   const bool is_timed = first_ns_ && !__builtin_add_overflow(*first_ns_, base_unix_ns_.value_or(0), &start_ns);
   if (!is_timed) return std::move(facts_);

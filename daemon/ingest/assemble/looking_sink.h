@@ -19,7 +19,10 @@ namespace kprof {
 class LookingSink final : public BatchSink {
  public:
   // `needs_time_alone`: the source says nothing of a job, so that enough is known with the time of its first events.
-  explicit LookingSink(bool needs_time_alone = false) : has_distribution_(needs_time_alone) {}
+  // `joins_trace`: as the facts have it.
+  explicit LookingSink(bool needs_time_alone = false, bool joins_trace = false) : has_distribution_(needs_time_alone) {
+    facts_.joins_trace = joins_trace;
+  }
 
   // The reader fails with what this returns once enough is known; see has_enough().
   Status Take(TraceBatch batch) override;
@@ -40,6 +43,7 @@ class LookingSink final : public BatchSink {
   std::optional<int64_t> base_unix_ns_;
   std::optional<int64_t> first_ns_;  // of the events of the first batch that has any
   bool has_distribution_ = false;    // or there will be none
+  bool begins_at_base_ = false;      // base_unix_ns_ says when it began
   bool has_enough_ = false;
 };
 

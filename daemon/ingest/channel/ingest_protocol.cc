@@ -365,6 +365,7 @@ std::string EncodeSourceFacts(const SourceFacts& facts) {
   message.Add(facts.library);
   Add(message, facts.start_unix_ns);
   Add(message, facts.start_of_quarter_ns);
+  message.Add(facts.joins_trace);
   message.Add(static_cast<uint32_t>(facts.groups.size()));
   for (const SourceFacts::Group& group : facts.groups) {
     message.Add(group.name);
@@ -385,6 +386,7 @@ std::optional<SourceFacts> DecodeSourceFacts(std::string_view bytes) {
   message.Read(facts.library);
   Read(message, facts.start_unix_ns);
   Read(message, facts.start_of_quarter_ns);
+  message.Read(facts.joins_trace);
   uint32_t groups = 0;
   message.Read(groups);
   if (groups > kMostFactGroups) return std::nullopt;

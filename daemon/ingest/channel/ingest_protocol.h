@@ -21,7 +21,7 @@
 
 namespace kprof {
 
-constexpr uint32_t kIngestProtocol = 5;
+constexpr uint32_t kIngestProtocol = 6;
 constexpr size_t kMostFrameBytes = 256 << 20;
 constexpr size_t kFrameHeadBytes = 5;
 

@@ -6,6 +6,7 @@
 
 #include "daemon/ingest/chrome/chrome_reader.h"
 #include "daemon/ingest/nsys/nsys_reader.h"
+#include "daemon/ingest/scalene/scalene_reader.h"
 #include "daemon/ingest/source/text_source.h"
 
 namespace kprof {
@@ -42,7 +43,8 @@ Status NoKnownFormat(std::span<const char> first) {
         kEmptyRemedy);
   }
   return Fail(ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
-              "give a Chrome or Kineto trace (JSON, also as .gz or .zst) or an SQLite export of Nsight Systems; "
+              "give a Chrome or Kineto trace or a Scalene profile (JSON, also as .gz or .zst), or an SQLite export of "
+              "Nsight Systems; "
               "archives (.tar, .zip, .xz) are unpacked first");
 }
 
@@ -69,7 +71,21 @@ bool LooksLikeDatabase(std::span<const char> first) {
   return LooksLikeNsys({first.data(), first.size()});
 }
 
+Status ReadAsScalene(const OpenSource& source, BatchSink& sink) {
+  return ReadScalene(source.text, sink, source.limits.event_bytes);
+}
+
+// The first one that a source looks like is its: a profile of Scalene looks like JSON, too.
 constexpr SourceFormat kFormats[] = {
+    {.name = "scalene",
+     .alias = "",
+     .joins_trace = true,
+     .what = "a Scalene profile",
+     .looks = "it looks like a profile of Scalene",
+     .is_none = "",
+     .remedy = "",
+     .looks_like = LooksLikeScalene,
+     .read = ReadAsScalene},
     {.name = "chrome",
      .alias = "kineto",  // whose traces are Chrome's
      .what = "a Chrome trace",

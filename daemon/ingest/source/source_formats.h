@@ -66,6 +66,8 @@ struct SourceFormat {
   std::string_view alias;  // another name for --format, and of what one tool writes in it
   // A text may be packed, and can be read while it comes; a database is neither.
   bool is_text = true;
+  // It has no events, but says more of those of a trace: imported beside that, it joins the run and the rank.
+  bool joins_trace = false;
   // Words for people about a file that looks like this.
   std::string_view what;  // "a Chrome trace"
   std::string_view looks;

@@ -121,10 +121,16 @@ class JobCluster {
     const bool is_free = !ranks_.empty() && ranks_.count(rank) == 0;
     return is_free && (!world_size_ || rank < *world_size_) && span_.IsNear(at);
   }
+  // The trace of that rank, or the only one: of which nobody knows the rank, or which is asked for without one.
+  bool HasTraceOf(std::optional<int64_t> rank, const TimeSpan& at) const {
+    const bool is_only = traces_ == 1 && (!rank || ranks_.empty());
+    return (is_only || (rank && ranks_.count(*rank) > 0)) && span_.IsNear(at);
+  }
   int64_t GapTo(const TimeSpan& at) const { return span_.GapTo(at); }
 
   void Merge(JobCluster&& other) {
     sources_.insert(sources_.end(), other.sources_.begin(), other.sources_.end());
+    traces_ += other.traces_;
     if (job_.empty()) job_ = other.job_;
     if (backend_.empty()) backend_ = other.backend_;
     if (library_.empty()) library_ = other.library_;
@@ -141,8 +147,11 @@ class JobCluster {
   }
   void Take(size_t source, int64_t rank) {
     sources_.push_back(source);
+    ++traces_;
     ranks_.insert(rank);
   }
+  void TakeBesideTrace(size_t source) { sources_.push_back(source); }
+  bool HasRank(int64_t rank) const { return ranks_.count(rank) > 0; }
 
   const std::vector<size_t>& sources() const { return sources_; }
 
@@ -185,6 +194,7 @@ class JobCluster {
   }
 
   std::vector<size_t> sources_;
+  size_t traces_ = 1;  // of them; the others have joined one
   std::string job_;
   std::string backend_;
   std::string library_;
@@ -207,8 +217,13 @@ class Grouping {
   std::vector<SourceGroup> Run() {
     std::vector<size_t> told;
     std::vector<size_t> others;
+    std::vector<size_t> joining;
     for (size_t i = 0; i < sources_.size(); ++i) {
       if (sources_[i].no_trace || sources_[i].copy_of) continue;
+      if (sources_[i].facts.joins_trace) {
+        joining.push_back(i);
+        continue;
+      }
       (sources_[i].rank || sources_[i].facts.says_job() ? told : others).push_back(i);
     }
     for (const size_t i : told) {
@@ -222,6 +237,12 @@ class Grouping {
       if (!JoinJobBeside(i)) alone.push_back(i);
     }
     GroupByNames(alone);
+    std::vector<size_t> without_trace;
+    const std::vector<std::optional<int64_t>> ranks = RanksOfJoining(joining);
+    for (size_t i = 0; i < joining.size(); ++i) {
+      if (!JoinTrace(joining[i], ranks[i])) without_trace.push_back(joining[i]);
+    }
+    GroupByNames(without_trace);
     return Groups();
   }
 
@@ -288,6 +309,43 @@ class Grouping {
         return true;
       }
       if (seen > 0) return false;
+    }
+    return false;
+  }
+
+  // As they were asked for, else by a word in their names, else the number in which alike names of one folder differ.
+  std::vector<std::optional<int64_t>> RanksOfJoining(const std::vector<size_t>& joining) const {
+    std::map<std::pair<std::string, std::string>, std::vector<size_t>> alike;  // places in `joining`
+    std::vector<std::optional<int64_t>> ranks;
+    for (const size_t i : joining) {
+      ranks.push_back(RankOf(i));
+      if (!ranks.back()) alike[{places_[i].folder, places_[i].pattern}].push_back(ranks.size() - 1);
+    }
+    for (const auto& [place, of] : alike) {
+      std::vector<std::string_view> names;
+      for (const size_t at : of) names.push_back(sources_[joining[at]].name);
+      const std::vector<std::optional<int64_t>> numbers = RanksInWhichNamesDiffer(names);
+      for (size_t at = 0; at < of.size(); ++at) ranks[of[at]] = numbers[at];
+    }
+    return ranks;
+  }
+
+  // Puts a source that says more of a trace beside that of its rank: in its folder, else anywhere. Of several the
+  // nearest in time; none where that is not known.
+  bool JoinTrace(size_t i, std::optional<int64_t> rank) {
+    const TimeSpan at = SpanOf(sources_[i].facts);
+    for (const bool beside : {true, false}) {
+      std::vector<std::pair<int64_t, JobCluster*>> jobs;
+      for (std::optional<JobCluster>& job : clusters_) {
+        if (!job || (beside && !IsBeside(i, *job)) || !job->HasTraceOf(rank, at)) continue;
+        jobs.emplace_back(job->GapTo(at), &*job);
+      }
+      if (jobs.empty()) continue;
+      std::sort(jobs.begin(), jobs.end());
+      if (jobs.size() > 1 && jobs[0].first == jobs[1].first) return false;
+      jobs[0].second->TakeBesideTrace(i);
+      if (rank && jobs[0].second->HasRank(*rank) && !sources_[i].rank) joined_[i] = rank;
+      return true;
     }
     return false;
   }

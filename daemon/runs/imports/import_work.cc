@@ -257,7 +257,7 @@ Status NoneIsATrace(const std::vector<TrustReason>& left_out) {
 std::vector<std::optional<int64_t>> LikelyRanks(const ImportPlan& plan) {
   std::vector<SourceRank> sources;
   for (const ImportPlan::Source& source : plan.sources) {
-    sources.push_back({source.told_name, source.rank ? source.rank : source.joined_as});
+    sources.push_back({source.told_name, source.rank ? source.rank : source.joined_as, false});
   }
   std::vector<std::optional<int64_t>> ranks;
   for (const PartRank& part : RanksOf(sources)) ranks.push_back(part.rank);
@@ -273,7 +273,9 @@ Status NameParts(const ImportContext& context, Files& files, const Layout& layou
   for (size_t i = 0; i < imported.trace.size(); ++i) {
     const ImportPlan::Source& source = plan.sources[read.sources[i]];
     const std::optional<int64_t>& said = imported.trace[i].rank;
-    sources.push_back({source.told_name, said ? said : source.joined_as});
+    const SourceFormat* format = FindSourceFormat(imported.trace[i].source_format);
+    const bool joins_trace = format != nullptr && format->joins_trace;
+    sources.push_back({source.told_name, said ? said : source.joined_as, joins_trace});
     if (!said && source.joined_as) AddTrust(kRankByName, source.name, JoinedByName(*source.joined_as), imported.trust);
   }
   const std::vector<PartRank> parts = RanksOf(sources);

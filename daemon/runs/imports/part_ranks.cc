@@ -152,7 +152,10 @@ std::vector<std::optional<int64_t>> RanksInWhichNamesDiffer(const std::vector<st
   return numbers;
 }
 
-std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
+namespace {
+
+// Of sources that each are a rank's own.
+std::vector<PartRank> RanksOfTraces(const std::vector<SourceRank>& sources) {
   std::vector<PartRank> parts(sources.size());
   if (sources.size() == 1) {
     parts[0].rank = sources[0].rank;
@@ -195,6 +198,44 @@ std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
                                             : "neither it nor its name says its rank, and so it is with " +
                                                   std::to_string(in_order - 1) +
                                                   " more: they are numbered in the order of the files";
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
+  std::vector<SourceRank> traces;
+  std::vector<std::string_view> joining;
+  for (const SourceRank& source : sources) {
+    if (!source.joins_trace) traces.push_back(source);
+    if (source.joins_trace) joining.push_back(source.name);
+  }
+  if (traces.empty() || joining.empty()) return RanksOfTraces(sources);
+  const std::vector<PartRank> of_traces = RanksOfTraces(traces);
+  const std::vector<std::optional<int64_t>> in_names = RanksInNames(joining);
+  std::set<std::string> taken;
+  for (const PartRank& part : of_traces) taken.insert(part.part);
+  std::vector<PartRank> parts;
+  size_t next_trace = 0;
+  size_t next_joining = 0;
+  for (const SourceRank& source : sources) {
+    if (!source.joins_trace) {
+      parts.push_back(of_traces[next_trace++]);
+      continue;
+    }
+    PartRank& part = parts.emplace_back();
+    part.rank = source.rank ? source.rank : in_names[next_joining];
+    ++next_joining;
+    const bool has_no_other = traces.size() == 1 && (!part.rank || !of_traces[0].rank);
+    if (!part.rank && !has_no_other) {
+      part.code = kRankByOrder;
+      part.warning = "neither it nor its name says its rank: it is taken for that of '" + traces[0].name + "'";
+    }
+    if (!part.rank || has_no_other) part.rank = of_traces[0].rank;
+    const std::string name = part.rank ? "rank" + std::to_string(*part.rank) : "trace";
+    part.part = name;
+    for (int i = 2; !taken.insert(part.part).second; ++i) part.part = name + "_" + std::to_string(i);
   }
   return parts;
 }

@@ -29,6 +29,7 @@ std::vector<std::optional<int64_t>> RanksInWhichNamesDiffer(const std::vector<st
 struct SourceRank {
   std::string name;             // of the source
   std::optional<int64_t> rank;  // as it was asked for, or as the source itself says
+  bool joins_trace = false;     // SourceFormat: it is a part of another source's rank
 };
 struct PartRank {
   std::string part;  // its name: "trace", "rank3", "rank3_2"
@@ -39,10 +40,12 @@ struct PartRank {
 inline constexpr char kRankByOrder[] = "rank_by_order";  // nobody says the rank
 inline constexpr char kRankTwice[] = "rank_twice";       // another source has the rank that it says
 
-// One part for each source, in their order. The rank of one of several is the known one, else the one in its name, else
-// the number in which the names of the remaining ones differ, else the lowest free one. Sources that say one rank are
-// parts of that rank, `rank3` and `rank3_2`, the later ones with a warning. Where sources are only numbered in the
-// order of the files, the first of them has a warning.
+// One part for each source, in their order. One that joins a trace is a part of the rank that it says or that is in its
+// name, `rank3_2`, else of the only other source's; of the first one's, with a warning, if there are several. The rank
+// of one of several is the known one, else the one in its name, else the number in which the names of the remaining
+// ones differ, else the lowest free one. Sources that say one rank are parts of that rank, `rank3` and `rank3_2`, the
+// later ones with a warning. Where sources are only numbered in the order of the files, the first of them has a
+// warning.
 std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources);
 
 }  // namespace kprof

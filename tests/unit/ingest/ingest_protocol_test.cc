@@ -125,7 +125,8 @@ TEST(IngestProtocol, FactsOfASourceAreReadAsTheyWereSentAndWithinTheirLimits) {
                           .library = "2.21",
                           .groups = {{.name = "0", .kind = "tp", .ranks = {0, 3, 5}}},
                           .start_unix_ns = 9,
-                          .start_of_quarter_ns = 10};
+                          .start_of_quarter_ns = 10,
+                          .joins_trace = true};
   EXPECT_EQ(DecodeSourceFacts(EncodeSourceFacts(facts)), facts);
   EXPECT_EQ(DecodeSourceFacts(EncodeSourceFacts({})), SourceFacts());
   EXPECT_FALSE(DecodeSourceFacts(""));

@@ -59,6 +59,8 @@ TEST(LookingSink, SeesTheBeginningAndTheEndOfALongSource) {
   }
   EXPECT_FALSE(Look("{" + events + R"(, "distributedInfo": {"rank": 3})")->says_job());  // cut off
   EXPECT_FALSE(Look("{" + events + "}")->says_job());
+  const std::string in_the_middle = "{" + events + "," + kInfo + R"(, "more": ")" + std::string(1 << 20, 'x') + "\"}";
+  EXPECT_FALSE(Look(in_the_middle)->says_job());
 }
 
 TEST(LookingSink, SaysNothingOfASourceWhoseEventsBeginTooLate) {
@@ -91,6 +93,14 @@ TEST(LookingSink, CountsTimesFromTheBaseOfTheSource) {
   EXPECT_EQ(late->start_of_quarter_ns, 1'212'075'548'353'304);
   EXPECT_EQ(Look(R"([{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 5, "dur": 1}])")->start_unix_ns, std::nullopt);
   EXPECT_FALSE(Look(R"([{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 5, "dur": 1}])")->says_job());
+}
+
+TEST(LookingSink, TellsOfAProfileOfLinesThatItJoinsATrace) {
+  const Result<SourceFacts> facts =
+      Look(R"({"alloc_samples": 0, "elapsed_time_sec": 2, "files": {}, "start_time_absolute": 1700000000.5})");
+  ASSERT_TRUE(facts.ok()) << facts.status().ToString();
+  EXPECT_TRUE(facts->joins_trace && !facts->says_job());
+  EXPECT_EQ(facts->start_unix_ns, 1'700'000'000'500'000'000);
 }
 
 TEST(LookingSink, SaysOfWhatIsNoTraceThatItIsNone) {

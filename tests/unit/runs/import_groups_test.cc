@@ -163,6 +163,32 @@ TEST(GroupSources, NeverGivesARankToASourceThatSaysItsJobAlone) {
   EXPECT_EQ(SortedRuns({OfJob("t0", "7", 0), OfJob("t1", "7", 1), cycle("t2", 0)}), "0 1 2=2 ");
 }
 
+GroupedSource Lines(std::string name, std::optional<int64_t> at_s = std::nullopt) {
+  GroupedSource source = Mute(std::move(name), at_s);
+  source.facts.joins_trace = true;
+  return source;
+}
+
+TEST(GroupSources, PutsAProfileOfLinesToTheTraceOfItsRank) {
+  EXPECT_EQ(SortedRuns({Of("a", 0, 2), Of("b", 1, 2), Lines("scalene_rank1.json")}), "0 1 2=1 ");
+  EXPECT_EQ(SortedRuns({Of("a", 0, 2), Of("b", 1, 2), Lines("p_0.json"), Lines("p_1.json")}), "0 1 2=0 3=1 ");
+  // The only one there, whatever is known of its rank.
+  EXPECT_EQ(SortedRuns({Of("a", 3, 8), Lines("scalene.json")}), "0 1 ");
+  EXPECT_EQ(SortedRuns({Mute("a.json"), Lines("scalene.json")}), "0 1 ");
+  EXPECT_EQ(SortedRuns({Mute("a.json"), Lines("scalene_rank0.json")}), "0 1 ");
+  // In its folder, else near in time.
+  EXPECT_EQ(SortedRuns({OfJob("x/a", "7", 0), OfJob("y/a", "8", 0), Lines("y/rank0.json")}), "0 | 1 2=0 ");
+  EXPECT_EQ(SortedRuns({OfJob("x/a", "7", 0, 0), OfJob("y/a", "8", 0, 300), Lines("z/rank0.json", 299)}), "0 | 1 2=0 ");
+}
+
+TEST(GroupSources, MakesARunOfAProfileOfLinesThatBelongsToNoTrace) {
+  EXPECT_EQ(SortedRuns({Lines("scalene.json")}), "0 ");
+  EXPECT_EQ(SortedRuns({Of("a", 0, 2), Of("b", 1, 2), Lines("scalene.json")}), "0 1 | 2 ");
+  EXPECT_EQ(SortedRuns({Of("a", 0, 2), Lines("scalene_rank1.json")}), "0 | 1 ");
+  EXPECT_EQ(SortedRuns({Of("a", 0, 2, 0), Lines("scalene.json", 7200)}), "0 | 1 ");
+  EXPECT_EQ(SortedRuns({OfJob("x/a", "7", 0), OfJob("y/a", "8", 0), Lines("z/rank0.json")}), "0 | 1 | 2 ");
+}
+
 TEST(GroupSources, PutsCopiesToTheirOriginalsAndWhatIsNoTraceToTheRunOfItsFolder) {
   GroupedSource copy = Of("c.json", 0, 2);
   copy.copy_of = 1;

@@ -107,6 +107,18 @@ TEST(RanksOf, TakesNoRankFromNamesThatHaveTheSameBehindAnR) {
   EXPECT_EQ(Text(RanksOf({{"r50_resnet_a.json", std::nullopt}, {"r50_resnet_b.json", std::nullopt}})), "rank0! rank1 ");
 }
 
+TEST(RanksOf, MakesAPartOfARankOfWhatJoinsItsTrace) {
+  const SourceRank lines{"lines", std::nullopt, true};
+  EXPECT_EQ(Text(RanksOf({{"a", 0}, {"b", 1}, {"lines_rank1", std::nullopt, true}})), "rank0 rank1 rank1_2 ");
+  EXPECT_EQ(Text(RanksOf({lines, {"a", 3}})), "rank3_2 rank3 ");
+  EXPECT_EQ(Text(RanksOf({{"a", std::nullopt}, lines, {"more_rank0", std::nullopt, true}})), "trace trace_2 trace_3 ");
+  EXPECT_EQ(Text(RanksOf({lines})), "trace ");
+  const std::vector<PartRank> parts = RanksOf({{"a", 0}, {"b", 1}, lines});
+  EXPECT_EQ(Text(parts), "rank0 rank1 rank0_2! ");
+  EXPECT_STREQ(parts[2].code, "rank_by_order");
+  EXPECT_EQ(parts[2].warning, "neither it nor its name says its rank: it is taken for that of 'a'");
+}
+
 TEST(RanksOf, MakesPartsOfOneRankOfThoseThatSayTheSameAndInventsNone) {
   const std::vector<PartRank> parts = RanksOf({{"a", 0}, {"b", 0}, {"c", 1}, {"d", 0}});
   EXPECT_EQ(Text(parts), "rank0 rank0_2! rank1 rank0_3! ");
