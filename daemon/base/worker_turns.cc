@@ -15,7 +15,7 @@ Status WorkerTurns::Submit(uint32_t user, std::function<void()> job) {
     number = ++submitted_;
     users_[user].jobs.emplace_back(number, std::move(job));
   }
-  const Status submitted = pool_.Submit([this] { TakeTurns(); });
+  Status submitted = pool_.Submit([this] { TakeTurns(); });
   if (submitted.ok()) return submitted;
   const MutexLock lock(mu_);
   const auto found = users_.find(user);

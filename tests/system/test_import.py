@@ -169,7 +169,8 @@ class ImportTest(OwnDaemonTest):
         self.daemon.ctl.run("import", path)
         self.assertEqual(self.daemon.ctl.show("@last")["id"], first)
         self.daemon.ctl.run("import", self.write("bad.json", b"no trace"), expect="bad_input")
-        self.assertEqual(self.daemon.ctl.show("@last")["id"], first)
+        self.assertEqual(self.daemon.ctl.show("@last")["state"], "failed")
+        self.assertEqual(self.daemon.ctl.show("@last~1")["id"], first)
         self.assertNotEqual(self.daemon.ctl.json("import", path, "--again")["id"], first)
         self.assertNotEqual(self.daemon.ctl.json("import", path, "--rank", "3")["id"], first)
         self.assertNotEqual(self.daemon.ctl.json("import", self.write("a.json", chrome_trace(11)))["id"], first)
@@ -192,7 +193,7 @@ class ImportTest(OwnDaemonTest):
         ran = self.daemon.ctl.run("--json", "import", good, bad, expect="bad_input")
         self.assertIn("bad.json", ran.err.decode())
         self.assert_nothing_is_left_of(ran.json["id"])
-        self.daemon.ctl.run("import", os.path.join(self.files, "absent.json"), expect="usage")
+        self.daemon.ctl.run("import", os.path.join(self.files, "absent.json"), expect="bad_input")
         self.daemon.ctl.run("import", good, bad, "--rank", "1", expect="usage")
         with temporary_folder("t-") as empty:
             self.daemon.ctl.run("import", empty, expect="usage")
