@@ -62,7 +62,9 @@ class VerbAnalyzeTest : public VerbsFixture {
     daemon_.calls.analyze = [this](const v1::AnalyzeRequest& request, FakeStream<v1::AnalyzeResponse> stream) {
       std::lock_guard lock(mu_);
       request_ = request;
-      for (const v1::AnalyzeResponse& message : messages_) stream.write(message);
+      // The test changes its messages as soon as kprofctl has refused one of them.
+      const std::vector<v1::AnalyzeResponse> messages = messages_;
+      for (const v1::AnalyzeResponse& message : messages) stream.write(message);
       return failure_;
     };
     messages_ = WholeAnswer();
