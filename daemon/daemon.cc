@@ -232,6 +232,7 @@ Status Daemon::Rooms::Build(ServiceManager& manager) {
                          launch_setup->grants(),
                          &storage_limits,
                          launch_setup->intake()};
+  run_context.outputs = OutputsPolicyOf(config);
   run_context.client_outputs = launch_setup->client_outputs();
   run_context.expiry_clock = expiry_clock.get();
   run_context.imports = &imports;

@@ -40,6 +40,13 @@ SpoolLimits SpoolLimitsOf(const Config& config) {
   return limits;
 }
 
+OutputsPolicy OutputsPolicyOf(const Config& config) {
+  OutputsPolicy policy;
+  const Result<int64_t> kept_bytes = KeptFreeBytes(config.state_folder);
+  if (kept_bytes.ok()) policy.kept_free_bytes = *kept_bytes;
+  return policy;
+}
+
 StorageLimits::Values StorageLimitsOf(const Config& config) {
   StorageLimits::Values values{.artifact_bytes = config.retention.max_artifact_bytes,
                                .runs_per_uid = config.storage.runs_per_uid,

@@ -9,6 +9,7 @@
 #include "daemon/ingest/trace_import.h"
 #include "daemon/runs/imports/held_sources.h"
 #include "daemon/runs/retention/storage_limits.h"
+#include "daemon/runs/run_context.h"
 
 namespace kprof {
 
@@ -20,6 +21,8 @@ ProfilerPause::Settings PauseSettingsOf(const Config& config, const std::string&
 // The settings for reading sources. The caller adds whose children the readers are.
 ImportLimits ImportLimitsOf(const Config& config);
 SpoolLimits SpoolLimitsOf(const Config& config);
+// The limits of the files that are kept of commands: what they leave free is less on a small disk.
+OutputsPolicy OutputsPolicyOf(const Config& config);
 // Where the configuration says nothing of what users may store: a fair share of the disk. No limit if the disk's size
 // is not known.
 StorageLimits::Values StorageLimitsOf(const Config& config);

@@ -116,8 +116,8 @@ void Runs::OnEndRefused(const std::string& id, const Status& why, int64_t retry_
       retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRunRetryLastMs)); });
 }
 
-// Its files are gone from here on, whatever becomes of its end: they were to be deleted. Meanwhile nobody else tries to
-// store it.
+// Where the disk is full its files go first, to make room, and are gone whatever becomes of its end: they were to be
+// deleted. Meanwhile nobody else tries to store it.
 void Runs::DeleteUnstored(const std::string& id, const Actor& by, std::function<void(Status)> done) {
   OpenRun& open = open_.at(id);
   if (!open.retry_timer.pending()) {  // it is being tried just now
@@ -131,18 +131,27 @@ void Runs::DeleteUnstored(const std::string& id, const Actor& by, std::function<
     status.ok() ? OnEndStored(id) : OnEndRefused(id, status, kRunRetryFirstMs);
     done(status.ok() ? status : status.In("delete run " + id + ", whose end is not yet stored"));
   };
-  auto store = [this, id, by, over](const Status& removed) {
+  const std::string folder = context_.catalog.layout().RunFolder(id);
+  auto store = [this, id, by, over, folder](bool files_first, const Status& removed) {
     if (!removed.ok()) return over(removed);
     OpenRun& open = open_.at(id);
-    open.end->artifacts.clear();
-    open.end->trace.clear();
+    if (files_first) {
+      open.end->artifacts.clear();
+      open.end->trace.clear();
+    }
     StoreRunEndAndDelete(
-        context_, {*open.end, open.end_entry, open.told, leftovers_.LeftBy(*open.end), open.kernel_metrics}, by, over);
+        context_, {*open.end, open.end_entry, open.told, leftovers_.LeftBy(*open.end), open.kernel_metrics}, by,
+        [this, over, folder, files_first](const Status& stored) {
+          if (stored.ok() && !files_first) {
+            (void)context_.files_work.Submit([&files = context_.files, folder] { (void)files.RemoveTree(folder); });
+          }
+          over(stored);
+        });
   };
-  const std::string folder = context_.catalog.layout().RunFolder(id);
   const Status submitted = context_.files_work.Submit([this, folder, store] {
-    const Status removed = context_.files.RemoveTree(folder);
-    context_.loop.Post([store, removed] { store(removed); });
+    const bool files_first = RemovalMakesRoom(context_);
+    const Status removed = files_first ? context_.files.RemoveTree(folder) : OkStatus();
+    context_.loop.Post([store, files_first, removed] { store(files_first, removed); });
   });
   if (!submitted.ok()) context_.loop.Post([over, submitted] { over(submitted); });
 }

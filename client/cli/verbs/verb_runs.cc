@@ -104,7 +104,8 @@ namespace {
 
 // The exit code, or in a word why there is none.
 std::string ExitCell(const v1::Run& run) {
-  if (run.has_exit_code()) return std::to_string(run.exit_code());
+  const bool failed_otherwise = run.has_error() && run.has_exit_code() && run.exit_code() == 0;  // its check, say
+  if (run.has_exit_code() && !failed_otherwise) return std::to_string(run.exit_code());
   if (run.has_error()) return run.error().code();
   return ExitText(run);
 }

@@ -1,4 +1,4 @@
-// What the command of a capture prints, straight from its supervisor: whole and in order, while the daemon keeps head
+// The output of a capture's command, straight from its supervisor: whole and in order, while the daemon keeps head
 // and tail of the same bytes as the run's logs. The supervisor waits for us to take it
 // (daemon/launch/launch_protocol.h), and so does the command.
 #pragma once
@@ -33,7 +33,7 @@ class DirectOutput {
   // Readable (poll) when there is something to take; -1 once nothing comes.
   int fd(Stream stream) const { return ends_[stream].get(); }
 
-  // What has come of the stream, at most one piece; empty: nothing now.
+  // The next piece of the stream; empty: nothing now.
   std::string Take(Stream stream);
   // Says that the reader of what the stream is written to is gone: the supervisor closes the pipe that the command
   // prints into. Nothing of the stream comes any more.

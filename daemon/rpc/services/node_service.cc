@@ -180,7 +180,6 @@ void ForgetCeilings(const ServiceContext& context, const Caller& caller, const v
 }
 
 constexpr int64_t kDevicesAnswerNs = kNanosPerSecond;
-constexpr int64_t kFewFreeBytes = int64_t{1} << 30;
 
 // What of an answer is never the same twice, behind what is: on the wire a message is the sum of its parts.
 grpc::ByteBuffer WithTime(const grpc::ByteBuffer& answer, int64_t now_unix_ns) {
@@ -270,10 +269,6 @@ Status DiagnoseStorage(const ServiceContext& context, const std::string& health,
   std::string room = std::to_string(storage.free_bytes() >> 20) + " MiB free at " + storage.state_folder();
   if (const Status left = CheckRoom(context.catalog, context.files); !left.ok()) {
     AddDiagnosis({"free_space", DiagnosisLevel::kProblem, left.what() + ": " + left.why(), left.remedy()}, out);
-  } else if (storage.free_bytes() < kFewFreeBytes) {
-    AddDiagnosis({"free_space", DiagnosisLevel::kProblem, room + ": captures will fail with storage_full",
-                  "free some, delete runs, or move the state folder with --state-dir"},
-                 out);
   } else {
     AddDiagnosis({"free_space", DiagnosisLevel::kOk, room, {}}, out);
   }

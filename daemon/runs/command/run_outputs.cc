@@ -291,7 +291,8 @@ Result<KeptOutputs> KeepOutputs(const std::vector<HeldOutput>& outputs, Files& f
     const int64_t taken_bytes = std::min<int64_t>(size_bytes, before.st_blocks * 512);  // of a sparse one less
     if (taken_bytes > free_bytes - policy.kept_free_bytes && taken_bytes > kBlockBytes) {
       return Fail(ErrorCode::kStorageFull, act,
-                  "it takes " + std::to_string(taken_bytes) + " bytes, and " + std::to_string(free_bytes) + " are free",
+                  "it takes " + std::to_string(taken_bytes) + " bytes, and of " + std::to_string(free_bytes) +
+                      " free ones " + std::to_string(policy.kept_free_bytes) + " stay free",
                   "delete runs, or make room on the disk of the state folder");
     }
     const std::string name = ArtifactNameFor(LastStep(path), names);

@@ -21,6 +21,11 @@ void SubmitWithReserve(const RunContext& context, Writer::Job job, Writer::Done 
   context.catalog.writer().Submit(std::move(job), std::move(again));
 }
 
+bool RemovalMakesRoom(const RunContext& context) {
+  const Result<int64_t> free_bytes = context.files.ReadFreeBytes(context.catalog.layout().state_folder);
+  return free_bytes.ok() && *free_bytes < SpaceReserve::kBytes;
+}
+
 namespace {
 
 Status StoreEnd(Db& db, const RunEndToStore& end) {
@@ -96,9 +101,10 @@ class Deletion : public std::enable_shared_from_this<Deletion> {
     DeleteRow([self = shared_from_this()](const Status& deleted) {
       const bool is_full = deleted.code() == ErrorCode::kStorageFull;
       if (!deleted.ok() && !is_full) return self->Answer(deleted);
-      const Status submitted = self->context_.files_work.Submit([self, is_full] {
-        if (is_full) return self->DeleteFilesFirst();
-        self->Answer(self->DeleteFiles());
+      const Status submitted = self->context_.files_work.Submit([self, deleted] {
+        if (deleted.ok()) return self->Answer(self->DeleteFiles());
+        if (!RemovalMakesRoom(self->context_)) return self->Answer(deleted);
+        self->DeleteFilesFirst();
       });
       if (!submitted.ok()) self->Answer(deleted);
     });

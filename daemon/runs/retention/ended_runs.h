@@ -29,11 +29,16 @@ struct RunEndToStore {
 // which storage_room.h takes back. Any thread; `done` is called on any thread.
 void SubmitWithReserve(const RunContext& context, Writer::Job job, Writer::Done done);
 
+// True if the file system of the state folder has less left than the reserve, so that files which are removed make room
+// for what is written next. Where writes fail for another reason (a quota, inodes), removing files first would lose
+// them for nothing. From a worker.
+bool RemovalMakesRoom(const RunContext& context);
+
 // Stores all of it, or nothing; with the reserve on a full disk. Trying again after a failure is runs.h. Io loop only;
 // `done` is called from it.
 void StoreRunEnd(const RunContext& context, RunEndToStore end, std::function<void(const Status&)> done);
 
-// The same, and deletes the run in the same transaction, which takes less space than two. Its files are gone by then.
+// The same, and deletes the run in the same transaction, which takes less space than two. Its files are the caller's.
 void StoreRunEndAndDelete(const RunContext& context, RunEndToStore end, const Actor& by,
                           std::function<void(const Status&)> done);
 
@@ -45,8 +50,8 @@ void PinRun(const RunContext& context, const std::string& id, bool pinned, const
 
 // Deletes a run that has ended: its row, then its files; the row itself says whether it may go. Io loop only; `done` is
 // called from it. The audit says who it was, in the same transaction. On a full disk it uses the catalog's reserve, and
-// fills it again afterwards; where that is not enough, the files go first. Fails with kUsage when the run is open or
-// pinned, kNotFound when there is none.
+// fills it again afterwards; where that is not enough and RemovalMakesRoom, the files go first. Fails with kUsage when
+// the run is open or pinned, kNotFound when there is none.
 //
 // A crash between row and files, a moment long, leaves a folder of no run. The next start cannot tell it from a folder
 // that an older catalog does not know, and keeps it in lost/ (recovery.h), where only a person removes it.
