@@ -158,7 +158,11 @@ void Conditions::AddThrottling(std::vector<Condition>& reasons) const {
     const char* reached = is_after ? ", at " : ", up to ";
     if (by_power && power_mw) message += reached + Grouped(*power_mw / 1000) + " W";
     if (!by_power && temperature_c) message += reached + std::to_string(*temperature_c) + " C";
-    reasons.push_back({bit == clock_reasons::kPowerCap ? "power_capped" : "throttled", std::move(message)});
+    if (bit == clock_reasons::kPowerCap) {
+      reasons.push_back({"power_capped", std::move(message)});
+    } else {
+      reasons.push_back({"throttled", std::move(message)});
+    }
   }
 }
 

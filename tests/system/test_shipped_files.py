@@ -28,6 +28,7 @@ COMMENTED = re.compile(r"^#(?=\[|\w+ = )", re.MULTILINE)
 TABLE_OR_KEY = re.compile(r"^#?(?:\[+(\w+)\]+|(?:    )?(\w+) = )")
 # What the code says is in a run's trust: a literal, or the name of a constant.
 TRUST_CODE = re.compile(r"(?:(?:trust|reasons)\.push_back\(\s*\{|TrustReason\{|Condition\{|Reasons \w+\()(\"\w+\"|k\w+),")
+ASSIGNED_CODE = re.compile(r"(?:AddTrust\(|\bcode = )(k\w+)[,;]")
 TRUST_MAKER = re.compile(r"^[^\n]*\bTrustReason>? \w+\([^{;]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 RETURNED_CODE = re.compile(r"return \{+([^,{}]+),")
 ERROR_ROW = re.compile(r'Row\{ErrorCode::\w+, "(\w+)", CanonicalCode::\w+, (\d+)\}')
@@ -109,7 +110,7 @@ def daemon_sources():
 def trust_codes():
     """All that the daemon can write."""
     text = "\n".join(daemon_sources())
-    said = TRUST_CODE.findall(text)
+    said = TRUST_CODE.findall(text) + ASSIGNED_CODE.findall(text)
     for body in TRUST_MAKER.findall(text):
         said += RETURNED_CODE.findall(body)
     return {code.strip('"') if code.startswith('"') else re.search(rf'\b{code}\[\] = "(\w+)"', text)[1] for code in said}

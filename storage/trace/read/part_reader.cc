@@ -74,7 +74,12 @@ std::optional<std::string> MaybeText(const Statement& row, int column) {
 
 Result<std::string> PartReader::ReadIdentity(const std::string& path) {
   struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) return FailErrno(errno, "open trace part " + path);
+  if (::stat(path.c_str(), &facts) != 0) {
+    const std::string act = "open trace part " + path;
+    if (errno != ENOENT) return FailErrno(errno, act);
+    return Fail(ErrorCode::kNotFound, act, "the file is gone (a backup of the catalog has no traces)",
+                "import the trace again, or delete the run");
+  }
   std::string identity;
   for (const auto number : {static_cast<int64_t>(facts.st_dev), static_cast<int64_t>(facts.st_ino),
                             int64_t{facts.st_size}, int64_t{facts.st_mtim.tv_sec}, int64_t{facts.st_mtim.tv_nsec},
