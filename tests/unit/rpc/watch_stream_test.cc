@@ -44,7 +44,7 @@ TEST_F(WatchStreamTest, TellsTheRunAsItIsThenItsChangesThenEnds) {
   EXPECT_EQ(watch.message.now_unix_ns(), clock_.unix_ns());
   EndLast(3);
   v1::RunState state = watch.Next();
-  if (state == v1::RUN_STATE_COLLECTING) state = watch.Next();
+  while (state == v1::RUN_STATE_COLLECTING) state = watch.Next();
   EXPECT_EQ(state, v1::RUN_STATE_FAILED);
   EXPECT_EQ(watch.message.run().exit_code(), 3);
   EXPECT_EQ(watch.Next(), v1::RUN_STATE_UNSPECIFIED);
