@@ -44,7 +44,7 @@ std::string VersionIn(const std::string& text) {
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     if (word.starts_with('v') || word.starts_with('V')) word.erase(0, 1);
-    const std::string version = word.substr(0, word.find_first_not_of("0123456789."));
+    std::string version = word.substr(0, word.find_first_not_of("0123456789."));
     // "2024.4.2.133-244234382004v0", "3.3.5,"
     const bool goes_on = version.size() < word.size() && word[version.size()] != '-' && word[version.size()] != ',';
     if (version.find('.') != std::string::npos && version.front() != '.' && !goes_on) return version;

@@ -61,7 +61,7 @@ std::string ShortNames::Shorten(const std::string& safe_name) {
     if (known == names_.end() || known->second == safe_name) return text;
   }
   if (Take(text, safe_name)) return text;
-  const std::string around = ShortenedAround(safe_name, FirstDifference(safe_name, names_[text]), width_);
+  std::string around = ShortenedAround(safe_name, FirstDifference(safe_name, names_[text]), width_);
   if (!around.empty() && Take(around, safe_name)) return around;
   for (size_t number = 2; number <= kMostNames; ++number) {
     text = Numbered(safe_name, number, width_);
