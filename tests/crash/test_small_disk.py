@@ -212,7 +212,8 @@ class FilledByRuns(DiskTest):
             error = ended.json["error"] if ended.out else ended.error
             self.assertEqual(error["code"], "storage_full")
             self.assertRegex(error["remedy"], "free space|free some")
-        self.assertIn("full: ", self.health())
+        if room < 1 << 20:  # an eighth of the disk
+            self.assertIn("full: ", self.health())
         for run in self.ctl.json("runs")["runs"]:
             self.assertIn(run["state"], ("done", "failed"), "its end is known")
             self.ctl.run("delete", run["id"])
