@@ -432,7 +432,7 @@ Status Daemon::Rooms::BeginWeb(const HttpAddress& address) {
   return OkStatus();
 }
 
-// What need not be done before serving: the check that only a crash makes worth its time, and what belongs to no run.
+// Does what can wait until clients are served: the check of the catalog after a crash, and files of no run.
 void Daemon::Rooms::BeginBackgroundWork() {
   loop.Post([this] { storage_room->Begin(); });
   const bool check = catalog->last_stop_was_unclean();

@@ -3,11 +3,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
 
-#include "daemon/devices/vendor_tools.h"
+#include "storage/base/environment.h"
 
 namespace kprof {
 namespace {
@@ -107,6 +112,20 @@ Diagnosis CheckSwap(const std::string& root) {
                  "as root: swapoff -a while you measure");
 }
 
+// The version in what a tool or a driver prints: its first word of digits and dots, without what a vendor adds to it.
+// Empty: there is none.
+std::string VersionIn(const std::string& text) {
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (word.starts_with('v') || word.starts_with('V')) word.erase(0, 1);
+    std::string version = word.substr(0, word.find_first_not_of("0123456789."));
+    // "2024.4.2.133-244234382004v0", "3.3.5,"
+    const bool goes_on = version.size() < word.size() && word[version.size()] != '-' && word[version.size()] != ',';
+    if (version.find('.') != std::string::npos && version.front() != '.' && !goes_on) return version;
+  }
+  return "";
+}
+
 // A row for each driver that is loaded.
 void AddDrivers(const std::string& root, std::vector<Diagnosis>& found) {
   if (const std::optional<std::string> nvidia = ReadLine(root + "/proc/driver/nvidia/version")) {
@@ -137,6 +156,56 @@ void AddProfilerPermission(const std::string& root, std::vector<Diagnosis>& foun
     }
     return;
   }
+}
+
+constexpr const char* kTools[] = {"ncu", "nsys", "dcgmi", "neuron-ls", "neuron-monitor", "neuron-profile"};
+// All together: they are started at once.
+constexpr std::chrono::seconds kLongest{3};
+constexpr size_t kMostOutputBytes = 64 << 10;
+
+using Moment = std::chrono::steady_clock::time_point;
+
+int LeftMs(Moment until) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+  return static_cast<int>(std::max<int64_t>(left, 0));
+}
+
+// Empty where it does not end well, or in time.
+std::string VersionOf(ToolProcess& tool, Moment until) {
+  std::string text;
+  ToolProcess::Heard heard = ToolProcess::Heard::kBytes;
+  while (heard != ToolProcess::Heard::kEnd) {
+    const int left_ms = LeftMs(until);
+    if (left_ms == 0 || text.size() > kMostOutputBytes) return "";
+    heard = tool.Read(text, left_ms);
+  }
+  const std::optional<int> ended = tool.AwaitEnd(LeftMs(until));
+  return ended == 0 ? VersionIn(text) : "";
+}
+
+struct VendorTool {
+  std::string name;
+  std::string program;  // its path
+  std::string version;  // empty: it tells none
+};
+
+// The tools that there are, in the order of kTools. `tool_path` is looked into before PATH.
+std::vector<VendorTool> FindVendorTools(const std::string& tool_path, OwnChildren* own) {
+  const char* path = std::getenv("PATH");
+  const std::string places = tool_path + (tool_path.empty() ? "" : ":") + (path == nullptr ? kStandardPath : path);
+  std::vector<VendorTool> found;
+  std::vector<Result<ToolProcess>> started;
+  for (const char* name : kTools) {
+    VendorTool tool = {name, "", ""};
+    if (FindProgram(name, {"PATH=" + places}, tool.program) != 0) continue;
+    started.push_back(ToolProcess::Start({tool.program, "--version"}, {"PATH=" + places, "LC_ALL=C"}, own));
+    found.push_back(std::move(tool));
+  }
+  const Moment until = std::chrono::steady_clock::now() + kLongest;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (started[i].ok()) found[i].version = VersionOf(*started[i], until);
+  }
+  return found;
 }
 
 Diagnosis CheckTools(const std::string& tool_path, OwnChildren* own) {

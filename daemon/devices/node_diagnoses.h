@@ -1,5 +1,5 @@
 // The obstacles on this node that keep kprofd from measuring well, each with its remedy, and the drivers and vendors'
-// tools that it has (vendor_tools.h). Reads /proc and /sys (another root for tests) and asks the tools for their
+// tools that it has. Reads /proc and /sys (another root for tests) and asks the tools for their
 // versions; changes nothing. Blocks for some 100 ms, with a tool that hangs for 3 s: call it from a worker that lives
 // on.
 #pragma once

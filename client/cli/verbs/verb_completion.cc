@@ -17,7 +17,7 @@ namespace {
 // Enough to choose from; older ones are typed.
 constexpr int32_t kRunsOffered = 50;
 
-// Of a kind, as the daemon knows them; none where it cannot be asked.
+// The words of a kind, as the daemon knows them; none where it cannot be asked.
 std::vector<std::string> WordsOf(const std::string& kind, KprofClient& client) {
   std::vector<std::string> words;
   if (kind == "runs") {
@@ -77,7 +77,7 @@ Status RunVerb(const CompletionArgs& args, const VerbContext& context) {
 
 namespace {
 
-// What the values of an option are, or of the words at a place.
+// The values that an option may have, or the words that may stand at a place.
 struct Value {
   std::string_view place;
   std::string_view option;  // empty: of the words that are no options

@@ -101,7 +101,7 @@ void PassedOutput::Close(size_t index, bool reader_gone) {
   streams_[index].waiting.clear();
   streams_[index].is_closed = true;
   streams_[index].reader_gone = reader_gone;
-  // What cannot be written for another reason, a full disk, is in the logs; the command goes on.
+  // After another failure, a full disk say, the command goes on: the logs have the rest.
   if (reader_gone && options_.direct != nullptr) options_.direct->TellReaderGone(kDirectStreams[index]);
 }
 
@@ -109,7 +109,7 @@ bool PassedOutput::SomethingWaits() const {
   return std::any_of(streams_.begin(), streams_.end(), [](const Stream& stream) { return !stream.waiting.empty(); });
 }
 
-// Of the supervisor's bytes all had been sent when the run's end was told.
+// The supervisor had sent all its bytes before the run's end was told.
 bool PassedOutput::SourceIsOver() const {
   return log_ ? log_->is_over() : is_idle_;
 }

@@ -20,7 +20,7 @@ constexpr int kMostScaleneNesting = 64;
 constexpr const char* kReadAsScalene = "read it as a Scalene profile";
 constexpr double kMostProfileSeconds = 4.1e9;  // Unix; 2100
 
-// What a column of SourceLineTable is called there. The first two columns are the file and the line.
+// The profile's names for the columns of SourceLineTable. The first two columns are the file and the line.
 struct LineMember {
   std::string_view key;
   const char* column;
@@ -203,7 +203,7 @@ class ScaleneReading {
     }
     return OkStatus();
   }
-  // Of a value within the text, behind which more of it stands.
+  // A value within the text; more of the text stands behind it.
   static const char* EndOf(std::string_view value) { return value.data() + value.size(); }
 
   BatchBuilder builder_;

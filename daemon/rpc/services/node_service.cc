@@ -211,7 +211,7 @@ Status FillStorage(const ServiceContext& context, uint32_t caller_uid, v1::Stora
   return OkStatus();
 }
 
-// What is wrong with the catalog, else with the room on its disk.
+// Tells the catalog's trouble, else that of the room on its disk; "ok" without any.
 std::string StorageHealthNow(const ServiceContext& context, const std::string& catalog_health) {
   if (catalog_health != "ok") return catalog_health;
   const Status room = CheckRoom(context.catalog, context.files);

@@ -19,7 +19,7 @@ class FollowedRun {
   enum class Phase { kUnknown, kPrinting, kCollecting, kEnded, kNotOpen };
 
   Phase phase() const { return phase_.load(std::memory_order_acquire); }
-  // What there is to know of its logs, which are as they stay. REQUIRES: kEnded.
+  // The logs as they stay. REQUIRES: kEnded.
   const RunRow& end() const { return end_; }
 
   // Io loop, all.

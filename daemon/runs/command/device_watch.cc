@@ -183,8 +183,8 @@ constexpr char kUnwatched[] = "device_unwatched";
 constexpr char kSamplesNotKept[] = "samples_not_kept";
 // Of a shorter run a few samples that are missing say nothing.
 constexpr int64_t kLongEnoughNs = 2 * kNanosPerSecond;
-// What is told later, by a driver that hangs or tools that take their time, is not waited for. An NVIDIA driver answers
-// within milliseconds, and that it does not is a reason: on a busy node that takes longer to be sure of.
+// An answer that comes later, from a driver that hangs or a slow tool, is not waited for. An NVIDIA driver answers
+// within milliseconds; silence is a reason not to trust the run, and on a busy node takes longer to be sure of.
 constexpr int64_t kTellLimitNs = kNanosPerSecond;
 constexpr int64_t kAnswerAfterLimitNs = 2 * kNanosPerSecond;
 constexpr char kAtBegin[] = "when the run began";

@@ -62,14 +62,14 @@ std::string LastStep(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-std::vector<std::string> CommandOf(const ImportRequest& request) {
+std::vector<std::string> CommandOf(const ImportRequest& request, const std::vector<ImportRequest::Source>& sources) {
   std::vector<std::string> words{kImportTool};
   if (request.format != "auto") words.insert(words.end(), {"--format", request.format});
   if (request.keep_sources) words.emplace_back("--keep-source");
-  if (request.sources.size() == 1 && request.sources[0].rank) {
-    words.insert(words.end(), {"--rank", std::to_string(*request.sources[0].rank)});
+  if (sources.size() == 1 && sources[0].rank) {
+    words.insert(words.end(), {"--rank", std::to_string(*sources[0].rank)});
   }
-  for (const ImportRequest::Source& source : request.sources) words.push_back(LastStep(source.name));
+  for (const ImportRequest::Source& source : sources) words.push_back(LastStep(source.name));
   return words;
 }
 

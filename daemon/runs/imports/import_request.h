@@ -58,7 +58,7 @@ Status CheckImportRequest(const ImportRequest& request, const ImportRequestLimit
 // The name of a file without the folders before it.
 std::string LastStep(const std::string& path);
 
-// The request as a run's row shows it: "import", its options and its sources.
-std::vector<std::string> CommandOf(const ImportRequest& request);
+// The request as the row of one of its runs shows it: "import", its options, and the run's sources.
+std::vector<std::string> CommandOf(const ImportRequest& request, const std::vector<ImportRequest::Source>& sources);
 
 }  // namespace kprof

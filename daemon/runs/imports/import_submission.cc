@@ -39,24 +39,13 @@ std::string HashEnds(int fd, int64_t size_bytes) {
   return hash.Finish(static_cast<int64_t>(bytes.size()));
 }
 
-// The request without its sources, for a run of some of them.
-ImportRequest WithoutSources(const ImportRequest& request) {
-  ImportRequest part;
-  part.uid = request.uid;
-  part.format = request.format;
-  part.labels = request.labels;
-  part.keep_sources = request.keep_sources;
-  part.shared = request.shared;
-  part.attached = request.attached;
-  return part;
-}
-
-RunRow RowOf(const ImportRequest& request, std::string id, int64_t now_unix_ns) {
+RunRow RowOf(const ImportRequest& request, const std::vector<ImportRequest::Source>& sources, std::string id,
+             int64_t now_unix_ns) {
   RunRow row;
   row.id = std::move(id);
   row.uid = request.uid;
   row.tool = kImportTool;
-  row.argv = CommandOf(request);
+  row.argv = CommandOf(request, sources);
   row.labels = request.labels;
   row.shared = request.shared;
   row.attached = request.attached;
@@ -255,13 +244,13 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
       run.plan = std::make_shared<ImportPlan>();
       run.plan->format = request_.format;
       run.plan->keep_sources = request_.keep_sources;
-      ImportRequest part = WithoutSources(request_);
+      std::vector<ImportRequest::Source> sources;
       for (const SourceGroup::Member& member : group.members) {
-        part.sources.push_back(request_.sources[member.source]);
+        sources.push_back(request_.sources[member.source]);
         run.plan->sources.push_back(std::move(sources_[member.source]));
         run.plan->sources.back().joined_as = member.joined_as;
       }
-      run.stored.row = RowOf(part, *std::move(id), queued_ns_);
+      run.stored.row = RowOf(request_, sources, *std::move(id), queued_ns_);
     }
     if (request_.again) return OnPool(context_.workers, [](ImportSubmission& self) { self.Store(); });
     OnPool(context_.workers, [](ImportSubmission& self) { self.LookForSizes(); });

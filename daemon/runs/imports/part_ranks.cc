@@ -154,7 +154,7 @@ std::vector<std::optional<int64_t>> RanksInWhichNamesDiffer(const std::vector<st
 
 namespace {
 
-// Of sources that each are a rank's own.
+// The ranks of sources that each are a rank's own.
 std::vector<PartRank> RanksOfTraces(const std::vector<SourceRank>& sources) {
   std::vector<PartRank> parts(sources.size());
   if (sources.size() == 1) {

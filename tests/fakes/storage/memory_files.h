@@ -36,7 +36,7 @@ class MemoryFiles final : public Files {
 
   // The `at`-th change from now on (1 is the next) and all after it fail, and change nothing; 0: none does.
   void CutAt(int64_t at) { cut_at_ = at == 0 ? 0 : changes_ + at; }
-  // What all files together may hold: a write that would need more fails with kStorageFull, and changes nothing.
+  // Limits what all files together hold: a write that would need more fails with kStorageFull, and changes nothing.
   void SetRoom(int64_t bytes) { room_bytes_ = bytes; }
   // How many there were.
   int64_t changes() const { return changes_; }

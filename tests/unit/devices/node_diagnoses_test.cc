@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/devices/vendor_tools.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
@@ -90,25 +89,41 @@ TEST(Diagnoses, TellsOfDriversAndOfWhoMayReadCounters) {
   EXPECT_EQ(refused.remedy.empty(), refused.level == DiagnosisLevel::kOk);
 }
 
+// A folder with tools that print this, whatever they are asked.
+class FakeTools {
+ public:
+  void Write(const std::string& name, const std::string& script) {
+    root_.Write("/bin/" + name, "#!/bin/sh\n" + script);
+    std::filesystem::permissions(folder() + "/" + name, std::filesystem::perms::owner_all);
+  }
+  std::string folder() const { return root_.path() + "/bin"; }
+  std::string Told() const { return Find(DiagnoseNode(folder(), nullptr, root_.path()), "tools").message; }
+
+ private:
+  FakeRoot root_;
+};
+
 TEST(Diagnoses, NamesTheToolsThatItFindsWithTheVersionThatTheyTell) {
-  FakeRoot root;
-  const auto write = [&root](const std::string& name, const std::string& script) {
-    root.Write("/bin/" + name, "#!/bin/sh\n" + script);
-    std::filesystem::permissions(root.path() + "/bin/" + name, std::filesystem::perms::owner_all);
-  };
-  write("ncu",
-        "[ \"$1\" = --version ] && echo 'NVIDIA (R) Nsight Compute' && echo 'Version 2024.1.1.0 (build 33998838)'\n");
-  write("dcgmi", "exit 3\n");
-  const Diagnosis tools = Find(DiagnoseNode(root.path() + "/bin", nullptr, root.path()), "tools");
-  EXPECT_THAT(tools.message, HasSubstr("ncu 2024.1.1.0 (" + root.path() + "/bin/ncu)"));
-  EXPECT_THAT(tools.message, HasSubstr("dcgmi (" + root.path() + "/bin/dcgmi)"));
+  FakeTools tools;
+  tools.Write(
+      "ncu",
+      "[ \"$1\" = --version ] && echo 'NVIDIA (R) Nsight Compute' && echo 'Version 2024.1.1.0 (build 33998838)'\n");
+  tools.Write("dcgmi", "exit 3\n");
+  EXPECT_THAT(tools.Told(), HasSubstr("ncu 2024.1.1.0 (" + tools.folder() + "/ncu)"));
+  EXPECT_THAT(tools.Told(), HasSubstr("dcgmi (" + tools.folder() + "/dcgmi)"));
 }
 
 TEST(Diagnoses, FindsTheVersionInWhatToolsPrint) {
-  EXPECT_EQ(VersionIn("NVIDIA Nsight Systems version 2024.4.2.133-244234382004v0\n"), "2024.4.2.133");
-  EXPECT_EQ(VersionIn("dcgmi  version: 3.3.5\n"), "3.3.5");
-  EXPECT_EQ(VersionIn("neuron-ls v2.20.17.0\n"), "2.20.17.0");
-  EXPECT_EQ(VersionIn("Copyright (c) 2018-2024 NVIDIA Corporation. No version."), "");
+  FakeTools tools;
+  tools.Write("nsys", "echo 'NVIDIA Nsight Systems version 2024.4.2.133-244234382004v0'\n");
+  tools.Write("dcgmi", "echo 'dcgmi  version: 3.3.5'\n");
+  tools.Write("neuron-ls", "echo 'neuron-ls v2.20.17.0'\n");
+  tools.Write("ncu", "echo 'Copyright (c) 2018-2024 NVIDIA Corporation. No version.'\n");
+  const std::string told = tools.Told();
+  EXPECT_THAT(told, HasSubstr("nsys 2024.4.2.133 ("));
+  EXPECT_THAT(told, HasSubstr("dcgmi 3.3.5 ("));
+  EXPECT_THAT(told, HasSubstr("neuron-ls 2.20.17.0 ("));
+  EXPECT_THAT(told, HasSubstr("ncu ("));
 }
 
 TEST(Diagnoses, TheRemedyIsForTheSwitchThatIsThere) {

@@ -40,7 +40,7 @@ TEST(LookingSink, TellsWhatASourceSaysOfItsJobWhereverThatStands) {
 }
 
 TEST(LookingSink, ReadsNoFurtherThanItMust) {
-  // What is broken behind the first events does not matter.
+  // Damage behind the first events does not matter.
   const std::string content = "{" + std::string(kInfo) + R"(, "traceEvents": [)" + ManyEvents(20'000) + ", {\"broken";
   EXPECT_EQ(Look(content)->rank, 3);
 }

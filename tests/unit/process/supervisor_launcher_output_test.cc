@@ -86,7 +86,7 @@ class PassedOnTest : public SupervisorLauncherTest {
     client_err_ = *MakeSocketPair(SOCK_STREAM);
   }
 
-  // What has come of the stream by now; false at its end.
+  // Takes the bytes that have come by now; false at the stream's end.
   static bool Take(const SocketPair& client, std::string& bytes) {
     char piece[64 << 10];
     while (true) {

@@ -72,7 +72,7 @@ TEST(GroupSources, KeepsApartJobsWhoseGroupsContradictEachOther) {
 }
 
 TEST(GroupSources, MakesARunOfEachTimeThatARankWasProfiled) {
-  // Of two ranks three cycles each, in any order.
+  // Three cycles of each of two ranks, in any order.
   EXPECT_EQ(SortedRuns({Of("r0_1", 0, 2, 0), Of("r0_2", 0, 2, 20), Of("r0_3", 0, 2, 40), Of("r1_1", 1, 2, 1),
                         Of("r1_2", 1, 2, 19), Of("r1_3", 1, 2, 41)}),
             "0 3 | 1 4 | 2 5 ");

@@ -46,12 +46,12 @@ TEST(CheckImportRequest, RefusesWhatIsOverItsLimits) {
 
 TEST(CommandOf, ShowsOptionsAndNames) {
   ImportRequest request = Good();
-  EXPECT_THAT(CommandOf(request), ElementsAre("import", "a.json"));
+  EXPECT_THAT(CommandOf(request, request.sources), ElementsAre("import", "a.json"));
   request.format = "kineto";
   request.keep_sources = true;
   request.sources[0].name = "/home/x/b.json";
   request.sources[0].rank = 3;
-  EXPECT_THAT(CommandOf(request),
+  EXPECT_THAT(CommandOf(request, request.sources),
               ElementsAre("import", "--format", "kineto", "--keep-source", "--rank", "3", "b.json"));
 }
 
