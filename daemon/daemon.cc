@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/analysis/sql/table_functions.h"
+#include "daemon/analysis/sql/attach/query_functions.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/log.h"
 #include "daemon/base/user_names.h"

@@ -3,7 +3,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -61,28 +60,16 @@ std::string Place(std::string_view sql, size_t offset) {
   return "line " + std::to_string(lines + 1) + ", column " + std::to_string(offset - line_start + 1);
 }
 
-bool IsWordCharacter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-bool Mentions(std::string_view sql, std::string_view name) {
-  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
-  for (auto at = sql.begin();; ++at) {
-    at = std::search(at, sql.end(), name.begin(), name.end(), same);
-    if (at == sql.end()) return false;
-    const auto end = at + static_cast<std::ptrdiff_t>(name.size());
-    if ((at == sql.begin() || !IsWordCharacter(at[-1])) && (end == sql.end() || !IsWordCharacter(*end))) return true;
-  }
-}
-
 std::string ColumnsOfMentioned(std::string_view sql, const GuestTables* guests) {
   std::string text;
+  const SqlWords words(sql);
   for (const CatalogTable& table : CatalogTables()) {
-    if (FindGuestTable(guests, table.name) != nullptr || !Mentions(sql, table.name)) continue;
+    if (FindGuestTable(guests, table.name) != nullptr || !words.Has(table.name)) continue;
     text += (text.empty() ? "" : "; ") + std::string(table.name) + " has " + CatalogColumnNames(table);
   }
   for (const GuestTable& table : guests != nullptr ? guests->tables() : std::span<const GuestTable>()) {
-    if (Mentions(sql, table.name)) text += (text.empty() ? "" : "; ") + table.name + " has " + table.columns;
+    if (!words.Has(table.name)) continue;
+    text += (text.empty() ? "" : "; ") + std::string(table.name) + " has " + std::string(table.columns);
   }
   return text.empty() ? "the tables are " + OfferedTableNames(guests) + " (see docs/sql.md)" : text;
 }
@@ -94,7 +81,10 @@ std::string Remedy(std::string_view why, std::string_view sql, const GuestTables
     if (sql.find(quoted) != std::string_view::npos) return "text goes in single quotes, double quotes are for names";
     return ColumnsOfMentioned(sql, guests);
   }
-  if (why.starts_with("no such table: ")) {
+  const std::string_view no_table = "no such table: ";
+  if (why.starts_with(no_table)) {
+    const std::string related = RelatedTableNames(guests, AsciiLower(why.substr(no_table.size())));
+    if (!related.empty()) return "there are " + related + " (see docs/sql.md)";
     return "the tables are " + OfferedTableNames(guests) + " (see docs/sql.md)" +
            (guests == nullptr ? "; slice, track and the others of a trace come with the run: --run RUN" : "");
   }

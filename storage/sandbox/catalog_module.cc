@@ -387,28 +387,19 @@ int RegisterTextFunctions(sqlite3* catalog) {
                                  TextFunction<ReadableText>, nullptr, nullptr);
 }
 
-// The table is there, connected, from its first use on.
-int ConnectTable(sqlite3* user, const char* name) {
-  sqlite3_stmt* statement = nullptr;
-  const int result = sqlite3_prepare_v2(user, (std::string("SELECT 1 FROM ") + name).c_str(), -1, &statement, nullptr);
-  sqlite3_finalize(statement);
-  return result;
-}
-
 }  // namespace
 
 CatalogModule::CatalogModule(Db& catalog, const Viewer& viewer) : catalog_(catalog), viewer_(viewer) {
   for (const CatalogTable& table : CatalogTables()) offered_.push_back({this, &table});
 }
 
-Status CatalogModule::Offer(sqlite3* user, const GuestTables* guests) {
+Status CatalogModule::Offer(sqlite3* user, const SqlWords& words, const GuestTables* guests) {
   const int result = RegisterTextFunctions(catalog_.handle());
   if (result != SQLITE_OK) return FailSqlite(catalog_.handle(), result, "register functions");
   for (Offered& offered : offered_) {
     const char* name = offered.table->name;
-    if (FindGuestTable(guests, name) != nullptr) continue;
-    int offer = sqlite3_create_module_v2(user, name, &kModule, &offered, nullptr);
-    if (offer == SQLITE_OK) offer = ConnectTable(user, name);
+    if (!words.Has(name) || FindGuestTable(guests, name) != nullptr) continue;
+    const int offer = sqlite3_create_module_v2(user, name, &kModule, &offered, nullptr);
     if (offer != SQLITE_OK) return FailSqlite(user, offer, std::string("offer table ") + name);
   }
   return OkStatus();

@@ -35,10 +35,9 @@ class CatalogModule {
   CatalogModule(const CatalogModule&) = delete;
   CatalogModule& operator=(const CatalogModule&) = delete;
 
-  // Adds the tables to the connection `user`, which must be closed before this object ends. Leaves out tables of which
-  // `guests` (may be null) have one of the same name.
-  // REQUIRES: called once, before an authorizer is set (it would be asked about the tables' declarations).
-  Status Offer(sqlite3* user, const GuestTables* guests = nullptr);
+  // Adds the tables that are among `words` to the connection `user`, which must be closed before this object ends.
+  // Leaves out tables of which `guests` (may be null) have one of the same name. Called once.
+  Status Offer(sqlite3* user, const SqlWords& words, const GuestTables* guests = nullptr);
 
   // The first failure of the inner connection. The user's connection reports only SQLite's code.
   const Status& status() const { return status_; }

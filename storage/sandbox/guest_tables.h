@@ -15,6 +15,7 @@
 #include "storage/base/status.h"
 #include "storage/db/db.h"
 #include "storage/sandbox/memory_quota.h"
+#include "storage/sandbox/sql_words.h"
 #include "storage/sandbox/work_budget.h"
 
 namespace kprof {
@@ -26,14 +27,19 @@ struct Viewer {
   bool sees_audit = false;  // else it is empty
 };
 
+// Its texts live as long as the guests.
 struct GuestTable {
-  std::string name;     // in lower case; it hides a catalog table of that name
-  std::string columns;  // "id, name, ...", for messages
+  std::string_view name;     // in lower case; it hides a catalog table of that name
+  std::string_view columns;  // "id, name, ...", for messages
+  // The beginning of its name that it shares with many others: messages name them once, as "analyze_<...>". Empty:
+  // none.
+  std::string_view family = {};
 };
 
 // The place that guests are offered to: all of it outlives them.
 struct GuestPlace {
-  sqlite3* user;  // the connection that runs the user's SQL
+  sqlite3* user;          // the connection that runs the user's SQL
+  const SqlWords& words;  // of that SQL: tables that are none of them are not needed
   WorkBudget& budget;
   MemoryQuota& memory;
   // The sandbox's own connection to the catalog, as of the query's moment; null: there is none. It sees all rows, so
@@ -49,15 +55,18 @@ class GuestTables {
   // Functions of the guests, in lower case. They only compute from their arguments.
   virtual std::span<const std::string_view> functions() const = 0;
 
-  // Adds the tables to the connection, which is closed before this object ends. Called once, before there is an
-  // authorizer. tables() may grow by it.
+  // Adds the tables that the query may name to the connection, which is closed before this object ends. The sandbox
+  // connects them. Called once. tables() may grow by it.
   virtual Status Offer(const GuestPlace& place) = 0;
   // The first failure of reading the tables; SQLite reports only its code. kCancelled is the budget's.
   virtual const Status& status() const = 0;
 };
 
-// "run, slice, ...": the catalog's tables and those of `guests`, which may be null.
+// "run, slice, ...": the catalog's tables and those of `guests`, which may be null; of a family one name.
 std::string OfferedTableNames(const GuestTables* guests);
+// Names of tables of one family that have a word in common with `name`, "a, b"; empty: there is none, or `name` is of
+// no family.
+std::string RelatedTableNames(const GuestTables* guests, std::string_view name);
 // Null when no guest table has that name.
 const GuestTable* FindGuestTable(const GuestTables* guests, std::string_view name);
 

@@ -16,7 +16,9 @@
 #include "storage/sandbox/authorizer.h"
 #include "storage/sandbox/bounded_functions.h"
 #include "storage/sandbox/catalog_module.h"
+#include "storage/sandbox/catalog_tables.h"
 #include "storage/sandbox/memory_quota.h"
+#include "storage/sandbox/sql_words.h"
 #include "storage/sandbox/temp_space.h"
 #include "storage/sandbox/work_budget.h"
 
@@ -90,6 +92,23 @@ constexpr const char* kPrepareConnection =
     "PRAGMA temp_store = FILE;"
     "SELECT 1 FROM json_each('[]') UNION ALL SELECT 1 FROM json_tree('[]');"
     "PRAGMA query_only = ON;";
+
+// A table is connected at its first use, and stays so. Declaring it is something that the authorizer would refuse.
+Status ConnectTables(sqlite3* db, const SqlWords& words, const GuestTables* guests) {
+  const auto connect = [db, &words](std::string_view name) {
+    if (!words.Has(name)) return OkStatus();
+    sqlite3_stmt* statement = nullptr;
+    const std::string first_use = "SELECT 1 FROM \"" + std::string(name) + "\"";
+    const int result = sqlite3_prepare_v2(db, first_use.c_str(), -1, &statement, nullptr);
+    sqlite3_finalize(statement);
+    return result == SQLITE_OK ? OkStatus() : FailSqlite(db, result, "offer table " + std::string(name));
+  };
+  for (const CatalogTable& table : CatalogTables()) RETURN_IF_ERROR(connect(table.name));
+  for (const GuestTable& table : guests != nullptr ? guests->tables() : std::span<const GuestTable>()) {
+    RETURN_IF_ERROR(connect(table.name));
+  }
+  return OkStatus();
+}
 
 Status CheckText(const std::string& sql, const QueryLimits& limits) {
   if (static_cast<int64_t>(sql.size()) > limits.sql_bytes) {
@@ -193,8 +212,10 @@ Status UserQuery::State::OpenUser() {
   if (result == SQLITE_OK) result = sqlite3_exec(db, kPrepareConnection, nullptr, nullptr, nullptr);
   if (result == SQLITE_NOMEM) return Failure(result);
   if (result != SQLITE_OK) return FailSqlite(db, result, "set up a connection");
-  RETURN_IF_ERROR(module->Offer(db, guests.get()));
-  if (guests != nullptr) RETURN_IF_ERROR(guests->Offer({db, budget, memory, &*catalog}));
+  const SqlWords words(sql);
+  RETURN_IF_ERROR(module->Offer(db, words, guests.get()));
+  if (guests != nullptr) RETURN_IF_ERROR(guests->Offer({db, words, budget, memory, &*catalog}));
+  RETURN_IF_ERROR(ConnectTables(db, words, guests.get()));
   Limit(db, limits);
   sqlite3_progress_handler(db, kStepsPerClockReading, IsSpent, &budget);
   authorizer.Guard(db);

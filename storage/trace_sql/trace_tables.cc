@@ -150,20 +150,11 @@ Status Refused(sqlite3* db, const std::string& what) {
   return Fail(ErrorCode::kInternal, what, sqlite3_errmsg(db));
 }
 
-// The table is there, connected, from its first use on.
-int ConnectTable(sqlite3* db, const char* name) {
-  sqlite3_stmt* statement = nullptr;
-  const int result =
-      sqlite3_prepare_v2(db, (std::string("SELECT 1 FROM \"") + name + "\"").c_str(), -1, &statement, nullptr);
-  sqlite3_finalize(statement);
-  return result;
-}
-
-Status OfferTable(sqlite3* db, const TraceTable& table, TraceSet& set) {
+Status OfferTable(sqlite3* db, const TraceTable& table, TraceSet& set, const TableChoice& choice) {
+  if (choice.is_wanted && !choice.is_wanted(table.name)) return OkStatus();
   auto* offered = new Offered{&table, &set};
-  int result = sqlite3_create_module_v2(db, table.name, &kModule, offered,
-                                        [](void* client) { delete static_cast<Offered*>(client); });
-  if (result == SQLITE_OK) result = ConnectTable(db, table.name);
+  const int result = sqlite3_create_module_v2(db, table.name, &kModule, offered,
+                                              [](void* client) { delete static_cast<Offered*>(client); });
   return result == SQLITE_OK ? OkStatus() : Refused(db, std::string("offer table ") + table.name);
 }
 
@@ -184,13 +175,16 @@ std::span<const TraceTable> TraceTables() {
   return kTables;
 }
 
-Status RegisterTraceTables(sqlite3* db, TraceSet& set, const std::function<bool(std::string_view)>& is_taken) {
+Status RegisterTraceTables(sqlite3* db, TraceSet& set, const TableChoice& choice) {
   if (RegisterArgFunction(db) != SQLITE_OK) return Refused(db, "register the function arg");
   for (const TraceTable& table : TraceTables()) {
-    RETURN_IF_ERROR(OfferTable(db, table, set));
+    RETURN_IF_ERROR(OfferTable(db, table, set, choice));
   }
-  set.Keep(BroughtTables(set, [&](std::string_view name) { return IsReserved(name) || (is_taken && is_taken(name)); }));
-  for (const auto& brought : set.brought_tables()) RETURN_IF_ERROR(OfferTable(db, brought->table, set));
+  const auto is_taken = [&](std::string_view name) {
+    return IsReserved(name) || (choice.is_taken && choice.is_taken(name));
+  };
+  set.Keep(BroughtTables(set, is_taken));
+  for (const auto& brought : set.brought_tables()) RETURN_IF_ERROR(OfferTable(db, brought->table, set, choice));
   return OkStatus();
 }
 

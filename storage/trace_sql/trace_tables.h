@@ -128,9 +128,15 @@ const TraceTable& TrackTable();
 const TraceTable& PartTable();
 const TraceTable& MetricTable();
 
+// The tables that are offered to a connection. SQLite connects a table at its first use, and asks an authorizer then,
+// if there is one, about the table's declaration.
+struct TableChoice {
+  std::function<bool(std::string_view)> is_wanted;  // those that it names; null: all
+  std::function<bool(std::string_view)> is_taken;   // a name that is another table's; null: none
+};
+
 // Adds the tables to a connection. The parts must be in `set`, which must outlive the connection. Leaves out side
-// tables that have the name of another table, here or by `is_taken`.
-// REQUIRES: called once, before an authorizer is set (it would be asked about the tables' declarations).
-Status RegisterTraceTables(sqlite3* db, TraceSet& set, const std::function<bool(std::string_view)>& is_taken = nullptr);
+// tables that have the name of another table, here or by `choice`. REQUIRES: called once.
+Status RegisterTraceTables(sqlite3* db, TraceSet& set, const TableChoice& choice = {});
 
 }  // namespace kprof

@@ -5,6 +5,7 @@ import functools
 import glob
 import json
 import os
+import sqlite3
 import tarfile
 import unittest
 
@@ -78,6 +79,31 @@ class AnalysesTest(DaemonTest):
                         file.write(archive.extractfile(member).read())
             path = folder
         return cls.ctl.json("import", path, limit_s=4 * kprof_testing.LIMIT_S)["id"]
+
+    def test_plain_sqlite_answers_as_kprofd_does(self):
+        run = self.run_of(path_of("two_ranks"))
+        connection = sqlite3.connect(":memory:")
+        self.addCleanup(connection.close)
+        connection.enable_load_extension(True)
+        library = os.path.join(kprof_testing.BIN, "kprof_trace.so")
+        if not os.path.exists(library):
+            self.skipTest(f"no {library}")
+        connection.load_extension(library)
+        for part in sorted(glob.glob(os.path.join(self.daemon.run_folder(run), "*.trace.db"))):
+            connection.execute("SELECT trace_open(?, ?)", (part, run)).fetchall()
+        kinds = self.ctl.json("analyze", "--list")["analyses"]
+        tables = [table["sql"] for kind in kinds for table in kind["tables"]]
+        self.assertIn("analyze_temporal_breakdown", tables)
+        for table in [*tables, "sum_by('rank', 'name')"]:
+            with self.subTest(table):
+                ran = self.ctl.run("--json", "query", "--run", run, f"SELECT * FROM {table}", "--limit", "1000000", expect=None)
+                if ran.code != 0:  # compare, for one, needs two runs
+                    with self.assertRaises(sqlite3.OperationalError):
+                        connection.execute(f"SELECT * FROM {table}").fetchall()
+                    continue
+                rows = connection.execute(f"SELECT * FROM {table}")
+                self.assertEqual([column[0] for column in rows.description], ran.json["columns"])
+                self.assertEqual(differences([list(row) for row in rows], ran.json["rows"], table), [])
 
     def check(self, kind, golden_path, trace_path):
         with open(golden_path, encoding="utf-8") as file:

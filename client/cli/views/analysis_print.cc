@@ -206,6 +206,15 @@ std::string UsageOf(const v1::AnalysisOption& option) {
   return "--" + option.name() + " " + value;
 }
 
+// The name that SQL has for a table; -1: for the facts. docs/sql.md promises these names.
+std::string SqlNameOf(const v1::AnalysisKind& kind, int table) {
+  std::string name = "analyze_" + kind.name();
+  if (table < 0) name += "_facts";
+  if (table > 0) name += "_" + kind.tables(table).name();
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 void PrintKindWhole(const v1::AnalysisKind& kind, Output& output) {
   output.Write(TerminalText(kind.name()) + ": " + TerminalText(kind.question()) + "\n");
   const auto print = [&output](const std::string& title, const Columns& columns) {
@@ -224,10 +233,9 @@ void PrintKindWhole(const v1::AnalysisKind& kind, Output& output) {
     }
     table.Finish();
   }
-  if (kind.facts_size() > 0) print("facts", kind.facts());
+  if (kind.facts_size() > 0) print("facts, in SQL " + SqlNameOf(kind, -1), kind.facts());
   for (int i = 0; i < kind.tables_size(); ++i) {
-    print("table " + kind.tables(i).name() + (i == 0 && kind.tables_size() > 1 ? " (the primary one)" : ""),
-          kind.tables(i).columns());
+    print("table " + kind.tables(i).name() + ", in SQL " + SqlNameOf(kind, i), kind.tables(i).columns());
   }
 }
 
@@ -253,9 +261,9 @@ void WriteKind(JsonWriter& json, const v1::AnalysisKind& kind) {
   json.EndArray().Key("facts");
   WriteColumns(json, kind.facts());
   json.Key("tables").BeginArray();
-  for (const v1::AnalysisTable& table : kind.tables()) {
-    json.BeginObject().Key("name").String(table.name()).Key("columns");
-    WriteColumns(json, table.columns());
+  for (int i = 0; i < kind.tables_size(); ++i) {
+    json.BeginObject().Key("name").String(kind.tables(i).name()).Key("sql").String(SqlNameOf(kind, i)).Key("columns");
+    WriteColumns(json, kind.tables(i).columns());
     json.EndObject();
   }
   json.EndArray().EndObject();
@@ -359,10 +367,14 @@ void PrintKinds(const v1::ListAnalysesResponse& list, const v1::AnalysisKind* ki
     std::string options;
     for (const v1::AnalysisOption& option : one.options()) options += (options.empty() ? "" : ", ") + UsageOf(option);
     if (!options.empty()) output.Write("  options: " + TerminalText(options) + "\n");
-    for (const v1::AnalysisTable& table : one.tables()) {
+    if (one.facts_size() > 0) output.Write("  facts, in SQL " + TerminalText(SqlNameOf(one, -1)) + "\n");
+    for (int i = 0; i < one.tables_size(); ++i) {
       std::string columns;
-      for (const v1::AnalysisColumn& column : table.columns()) columns += (columns.empty() ? "" : ", ") + column.name();
-      output.Write("  " + TerminalText(table.name()) + ": " + TerminalText(columns) + "\n");
+      for (const v1::AnalysisColumn& column : one.tables(i).columns()) {
+        columns += (columns.empty() ? "" : ", ") + column.name();
+      }
+      output.Write("  " + TerminalText(one.tables(i).name()) + ", in SQL " + TerminalText(SqlNameOf(one, i)) + ": " +
+                   TerminalText(columns) + "\n");
     }
   }
 }

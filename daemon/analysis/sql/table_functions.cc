@@ -186,25 +186,6 @@ ReadCall ReadCallPlan(const TraceFunction& function, std::string_view plan) {
   return read;
 }
 
-}  // namespace
-
-QueryFunctions::QueryFunctions() {
-  for (const TraceFunction& function : TraceFunctions()) {
-    std::string columns;
-    for (const FunctionColumn& column : function.columns) {
-      if (column.use == FunctionColumn::Use::kArgument) continue;
-      columns += (columns.empty() ? "" : ", ") + std::string(column.name);
-    }
-    tables_.push_back({function.name, std::move(columns)});
-  }
-}
-
-Status QueryFunctions::Offer(sqlite3* user, TraceSet& set) const {
-  return RegisterTraceFunctions(user, set);
-}
-
-namespace {
-
 // What a module of SQLite's is told; it goes with its connection.
 struct Offered {
   const TraceFunction* function;
@@ -439,22 +420,14 @@ constexpr sqlite3_module kModule = {
     .xRowid = RowId,
 };
 
-// The table is there, connected, from its first use on.
-int ConnectTable(sqlite3* db, const char* name) {
-  sqlite3_stmt* statement = nullptr;
-  const int result = sqlite3_prepare_v2(db, (std::string("SELECT 1 FROM ") + name).c_str(), -1, &statement, nullptr);
-  sqlite3_finalize(statement);
-  return result;
-}
-
 }  // namespace
 
-Status RegisterTraceFunctions(sqlite3* db, TraceSet& set) {
+Status RegisterTraceFunctions(sqlite3* db, TraceSet& set, const TableChoice& choice) {
   for (const TraceFunction& function : TraceFunctions()) {
+    if (choice.is_wanted && !choice.is_wanted(function.name)) continue;
     auto* offered = new Offered{&function, &set};
-    int result = sqlite3_create_module_v2(db, function.name, &kModule, offered,
-                                          [](void* client) { delete static_cast<Offered*>(client); });
-    if (result == SQLITE_OK) result = ConnectTable(db, function.name);
+    const int result = sqlite3_create_module_v2(db, function.name, &kModule, offered,
+                                                [](void* client) { delete static_cast<Offered*>(client); });
     if (result == SQLITE_OK) continue;
     return Fail(ErrorCode::kInternal, std::string("offer the function ") + function.name, sqlite3_errmsg(db));
   }

@@ -16,13 +16,6 @@ int64_t BitsOf(double value) {
 
 }  // namespace
 
-double MeanOfBoth(double mean, int64_t count, double others, int64_t other_count) {
-  if (!std::isfinite(mean) || !std::isfinite(others)) return mean + others;
-  const double share =
-      static_cast<double>(other_count) / (static_cast<double>(count) + static_cast<double>(other_count));
-  return mean * (1 - share) + others * share;
-}
-
 struct CounterLevels::Level {
   int number = 0;
   std::vector<Row> open;  // by lane

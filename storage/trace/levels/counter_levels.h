@@ -8,6 +8,7 @@
 // One thread. Memory: the open rows of kMostOpenTracks tracks, and up to a segment's rows of each level.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -21,7 +22,12 @@ namespace kprof {
 
 // The mean of two groups of samples, from their means and sizes. REQUIRES: there is at least one sample. Infinite if a
 // sample is infinite, and NaN if there are samples of both infinities.
-double MeanOfBoth(double mean, int64_t count, double others, int64_t other_count);
+inline double MeanOfBoth(double mean, int64_t count, double others, int64_t other_count) {
+  if (!std::isfinite(mean) || !std::isfinite(others)) return mean + others;
+  const double share =
+      static_cast<double>(other_count) / (static_cast<double>(count) + static_cast<double>(other_count));
+  return mean * (1 - share) + others * share;
+}
 
 class CounterLevels {
  public:

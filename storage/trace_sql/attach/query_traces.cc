@@ -19,13 +19,23 @@ std::string ColumnNamesOf(const TraceTable& table) {
   return columns;
 }
 
+// In the order of TraceTables().
+const std::vector<std::string>& ColumnNamesOfTraceTables() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const TraceTable& table : TraceTables()) names.push_back(ColumnNamesOf(table));
+    return names;
+  }();
+  return kNames;
+}
+
 }  // namespace
 
 QueryTraces::QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TableProvider* provider,
                          std::vector<std::string> runs)
     : places_(std::move(places)), runs_(std::move(runs)), pool_(pool), provider_(provider) {
-  for (const TraceTable& table : TraceTables()) {
-    tables_.push_back({table.name, ColumnNamesOf(table)});
+  for (size_t i = 0; i < TraceTables().size(); ++i) {
+    tables_.push_back({TraceTables()[i].name, ColumnNamesOfTraceTables()[i]});
   }
   if (provider_ == nullptr) return;
   tables_.insert(tables_.end(), provider_->tables().begin(), provider_->tables().end());
@@ -52,13 +62,20 @@ Status QueryTraces::Offer(const GuestPlace& place) {
     RETURN_IF_ERROR(set_->Add(trace));
   }
   if (place.catalog != nullptr) set_->ReadCatalog(*place.catalog, runs_);
-  RETURN_IF_ERROR(RegisterTraceTables(place.user, *set_, [this](std::string_view name) {
-    const auto catalog = CatalogTables();
-    return FindGuestTable(this, name) != nullptr ||
-           std::any_of(catalog.begin(), catalog.end(), [&](const CatalogTable& table) { return name == table.name; });
-  }));
-  for (const auto& brought : set_->brought_tables()) tables_.push_back({brought->name, ColumnNamesOf(brought->table)});
-  return provider_ == nullptr ? OkStatus() : provider_->Offer(place.user, *set_);
+  const TableChoice choice{.is_wanted = [&place](std::string_view name) { return place.words.Has(name); },
+                           .is_taken =
+                               [this](std::string_view name) {
+                                 const auto catalog = CatalogTables();
+                                 const auto is_it = [name](const CatalogTable& table) { return name == table.name; };
+                                 return FindGuestTable(this, name) != nullptr ||
+                                        std::any_of(catalog.begin(), catalog.end(), is_it);
+                               }};
+  RETURN_IF_ERROR(RegisterTraceTables(place.user, *set_, choice));
+  for (const auto& brought : set_->brought_tables()) {
+    brought_columns_.push_back(ColumnNamesOf(brought->table));
+    tables_.push_back({brought->name, brought_columns_.back()});
+  }
+  return provider_ == nullptr ? OkStatus() : provider_->Offer(place.user, place.words, *set_);
 }
 
 const Status& QueryTraces::status() const {

@@ -3,6 +3,7 @@
 // query's.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +36,7 @@ class QueryTraces final : public GuestTables {
   PartPool& pool_;
   const TableProvider* const provider_;
   std::vector<GuestTable> tables_;
+  std::deque<std::string> brought_columns_;  // stay where they are
   std::unique_ptr<TraceSet> set_;
 };
 

@@ -16,9 +16,9 @@ class TableProvider {
  public:
   virtual ~TableProvider() = default;
   virtual std::span<const GuestTable> tables() const = 0;
-  // Adds them to a connection that ends before the set. Failures of reading go to the set. On the query's thread, which
-  // may be any: the provider keeps no state.
-  virtual Status Offer(sqlite3* user, TraceSet& set) const = 0;
+  // Adds those that are among `words` to a connection that ends before the set. Failures of reading go to the set. On
+  // the query's thread, which may be any: the provider keeps no state.
+  virtual Status Offer(sqlite3* user, const SqlWords& words, TraceSet& set) const = 0;
 };
 
 }  // namespace kprof

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/analysis/kinds/analysis_kinds.h"
-#include "daemon/analysis/sql/table_functions.h"
+#include "daemon/analysis/sql/attach/query_functions.h"
 #include "storage/sandbox/user_query.h"
 #include "storage/trace_sql/attach/query_traces.h"
 #include "tests/unit/storage_sandbox/sandbox_catalog.h"

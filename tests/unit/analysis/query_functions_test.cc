@@ -1,10 +1,11 @@
-#include "daemon/analysis/sql/table_functions.h"
+#include "daemon/analysis/sql/attach/query_functions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stop_token>
 
+#include "daemon/analysis/sql/table_functions.h"
 #include "daemon/analysis/sql/trace_function.h"
 #include "storage/trace_sql/attach/query_traces.h"
 #include "tests/unit/trace_sql/made_job.h"
@@ -17,6 +18,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class QueryFunctionsTest : public ::testing::Test {
  protected:
@@ -57,6 +59,25 @@ TEST_F(QueryFunctionsTest, SayWhatIsWrong) {
   EXPECT_THAT(Ask("SELECT count(*) FROM overlap('void k<N=4>*')").status.ToString(), "ok");
   EXPECT_THAT(Ask("SELECT nme FROM sum_by('name')").status.ToString(), HasSubstr("sum_by has key, key2"));
   EXPECT_THAT(Ask("SELECT * FROM sumby('name')").status.ToString(), HasSubstr("no such table: sumby"));
+}
+
+TEST_F(QueryFunctionsTest, NameTheTablesOfAnalysesWhereOneIsMeant) {
+  const std::string some = Ask("SELECT * FROM slices").status.ToString();
+  EXPECT_THAT(some, AllOf(HasSubstr("correlated, analyze_<...>"), Not(HasSubstr("analyze_temporal_breakdown"))));
+  EXPECT_THAT(
+      Ask("SELECT * FROM Analyze_Kernels").status.ToString(),
+      HasSubstr("no such table: Analyze_Kernels; there are analyze_kernel_breakdown_kernels (see docs/sql.md)"));
+  EXPECT_THAT(Ask("SELECT * FROM analyze_xyz").status.ToString(), HasSubstr("the tables are "));
+  EXPECT_THAT(Ask("SELECT sum FROM analyze_temporal_breakdown").status.ToString(),
+              HasSubstr("analyze_temporal_breakdown has run, rank, device"));
+}
+
+TEST_F(QueryFunctionsTest, AreThereHoweverTheyAreWritten) {
+  for (const char* name : {"\"sum_by\"", "[Sum_By]", "`sum_by`", "main.sum_by", "'sum_by'", "/*x*/sum_by/*x*/"}) {
+    EXPECT_THAT(Ask(std::string("SELECT count FROM ") + name + " WHERE name = 'none'").rows, ElementsAre("0")) << name;
+  }
+  EXPECT_THAT(
+      Ask("SELECT count(*) FROM (SELECT 1 FROM SLICE) s, (SELECT 1 FROM \"Trace\" LIMIT 1) t").status.ToString(), "ok");
 }
 
 TEST_F(QueryFunctionsTest, AnArgumentThatIsNullIsNotGiven) {

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/analysis/sql/table_functions.h"
+#include "daemon/analysis/sql/attach/query_functions.h"
 #include "daemon/rpc/caller_servers.h"
 #include "daemon/rpc/rpc_metrics.h"
 #include "daemon/runs/audit/audited_calls.h"

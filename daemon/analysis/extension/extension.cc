@@ -1,5 +1,6 @@
-// The tables of traces for any program with SQLite: `.load kprof_trace`. Where the database is itself a part, its
-// tables are there at once; trace_open(path) and trace_open(path, run) add others. docs/sql.md.
+// The tables and functions of traces, those of all analyses among them, for any program with SQLite: `.load
+// kprof_trace`. Where the database is itself a part, its tables are there at once; trace_open(path) and
+// trace_open(path, run) add others. docs/sql.md.
 //
 // Who loads it has the rights of who runs it: nothing here is a fence.
 
@@ -7,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/analysis/sql/table_functions.h"
 #include "storage/db/layout.h"
 #include "storage/trace/format/part_schema.h"
 #include "storage/trace/read/column_cache.h"
@@ -75,7 +77,8 @@ Status Load(sqlite3* db) {
   if (path != nullptr && *path != '\0' && IsPart(db)) {
     RETURN_IF_ERROR(loaded->set.Add({NameOf(path), NameOf(path), path, {}}));
   }
-  return RegisterTraceTables(db, loaded->set);
+  RETURN_IF_ERROR(RegisterTraceTables(db, loaded->set));
+  return RegisterTraceFunctions(db, loaded->set);
 }
 
 }  // namespace
