@@ -1,0 +1,67 @@
+// The work of devices in a part, each with the host's call that launched it: what analyses of launches, annotations and
+// dependencies are made of. A call and its work have the same correlation; a graph's launch has hundreds of kernels.
+//
+// On the reader's thread. Memory, which the traces' take_memory is asked for: 48 bytes for each call, 48 for each piece
+// of work. Costs a pass over the columns that select calls and work, and over their own. Fails as reading does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "daemon/analysis/analysis_kind.h"
+#include "daemon/analysis/functions/device_scope.h"
+#include "daemon/analysis/operators/event_filter.h"
+#include "storage/base/memory_charge.h"
+
+namespace kprof {
+
+// A slice, as these functions hold it.
+struct PartSlice {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;  // begin_ns where it is not known
+  int64_t name = 0;    // a string's number, not checked
+  int64_t correlation = 0;
+  uint32_t track = 0;  // one of the reader's
+};
+
+// A slice of an API of a device's runtime or driver: categories cuda_runtime, cuda_driver, Runtime, mtia_runtime...
+bool IsCallCategory(std::string_view category);
+
+// Appends the slices that a filter selects, in the order of the part; `correlation` is kNoValue where they have none.
+// Grows `charge` by what they take.
+Status ReadSlices(const TracePart& part, const EventFilter& filter, const StopSignal& stop, MemoryCharge& charge,
+                  std::vector<PartSlice>& slices);
+
+// Sorted by track, then by begin, of one begin the longest first.
+void SortByTrack(std::vector<PartSlice>& slices);
+
+class CallsAndWork {
+ public:
+  static constexpr uint32_t kNoCall = UINT32_MAX;
+
+  // All of the part, whatever time the scope asks for; of its device, if it asks for one.
+  static Result<CallsAndWork> Read(const AnalysisTraces& traces, size_t part, const DeviceScope& scope,
+                                   const StopSignal& stop);
+
+  // Both as SortByTrack sorts them.
+  const std::vector<PartSlice>& calls() const { return calls_; }
+  const std::vector<PartSlice>& work() const { return work_; }
+  // An index of calls(), or kNoCall: its launch is not in the trace.
+  uint32_t call_of(size_t work) const { return call_of_[work]; }
+  // Give the vectors that are made beside these to it.
+  MemoryCharge& charge() { return *charge_; }
+
+ private:
+  explicit CallsAndWork(const AnalysisTraces& traces) : charge_(std::make_unique<MemoryCharge>(traces.take_memory())) {}
+  Status FindCalls();
+
+  std::unique_ptr<MemoryCharge> charge_;
+  std::vector<PartSlice> calls_;
+  std::vector<PartSlice> work_;
+  std::vector<uint32_t> call_of_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,533 @@
+// The longest chain of things that had to wait for each other, and how much sooner all would end if some of it were
+// faster. Docs: docs/analyses/critical-path.md.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "daemon/analysis/analysis_kind.h"
+#include "daemon/analysis/functions/dependency_graph.h"
+#include "daemon/analysis/functions/device_scope.h"
+#include "daemon/analysis/functions/innermost_slices.h"
+#include "daemon/analysis/functions/calls_and_work.h"
+#include "daemon/analysis/functions/work_dependencies.h"
+#include "daemon/analysis/operators/event_filter.h"
+#include "daemon/analysis/operators/interval_sweep.h"
+#include "daemon/analysis/operators/trace_part.h"
+#include "storage/base/readable_text.h"
+
+namespace kprof {
+namespace {
+
+enum PathTable : size_t { kPathKinds, kPathNames, kWhatIf, kPath };
+constexpr size_t kMostNamesTried = 10;
+constexpr double kTwice = 2;
+constexpr std::string_view kNothingOpen = "(no slice)";
+
+constexpr AnalysisOption kWhatIfOption[] = {
+    {"faster", AnalysisType::kText, "", "",
+     "What if: NAME=FACTOR; NAME (a kernel, operator or function; * and ? match any) takes a FACTORth of its time; "
+     "several are joined by ;"},
+};
+
+// What is changed of a trace.
+struct Change {
+  std::string name;
+  double factor = 1;
+};
+
+Result<std::vector<Change>> ReadChanges(const std::string& text) {
+  const auto wrong = [&](std::string why) {
+    return Fail(ErrorCode::kUsage, "read option faster", std::move(why), "give NAME=FACTOR, for example '*gemm*=2'");
+  };
+  std::vector<Change> changes;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(';', at), text.size());
+    const std::string_view one = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    if (one.empty()) continue;
+    const size_t sign = one.rfind('=');
+    if (sign == one.npos || sign == 0) return wrong("'" + ReadableText(one) + "' is not NAME=FACTOR");
+    Change change{std::string(one.substr(0, sign))};
+    const std::string_view factor = one.substr(sign + 1);
+    const auto [parsed, error] = std::from_chars(factor.data(), factor.data() + factor.size(), change.factor);
+    const bool is_number = error == std::errc() && parsed == factor.data() + factor.size();
+    if (!is_number || !std::isfinite(change.factor) || change.factor <= 0) {
+      return wrong("'" + ReadableText(factor) + "' is not a factor above 0");
+    }
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+// A stretch of the path.
+struct PathPiece {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  DependencyKind kind = DependencyKind::kHost;
+  int64_t name = kNoValue;  // a string's number, or kNoValue: there is no slice
+  uint32_t track = UINT32_MAX;
+};
+
+struct PathName {
+  DependencyKind kind = DependencyKind::kHost;
+  int64_t name = kNoValue;
+  int64_t path_ns = 0;
+  int64_t pieces = 0;
+};
+
+int64_t Scaled(int64_t ns, double factor) {
+  constexpr double kMost = 4e18;
+  return static_cast<int64_t>(std::min(kMost, std::nearbyint(static_cast<double>(ns) / factor)));
+}
+
+class PartPath {
+ public:
+  PartPath(const AnalysisTraces& traces, size_t part, const DeviceScope& scope)
+      : traces_(traces), part_(part), scope_(scope), reader_(*traces.parts()[part].reader) {}
+
+  // False: no device worked.
+  Result<bool> Find(const StopSignal& stop) {
+    ASSIGN_OR_RETURN(dependencies_, WorkDependencies::Read(traces_, part_, scope_, stop));
+    if (!dependencies_) return false;
+    lengths_ = graph().Lengths();
+    end_ns_ = graph().EndWith(lengths_);
+    RETURN_IF_ERROR(FindPieces(stop));
+    return true;
+  }
+
+  int64_t total_ns() const { return end_ns_ - graph().recorded()[DependencyGraph::kOrigin]; }
+  // In the order of time; what a thread did between others is one.
+  const std::vector<PathPiece>& pieces() const { return pieces_; }
+  // All names on the path, the longest first.
+  std::vector<PathName> names() const {
+    std::vector<PathName> sorted;
+    sorted.reserve(names_.size());
+    for (const auto& [key, name] : names_) sorted.push_back(name);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const PathName& a, const PathName& b) { return a.path_ns > b.path_ns; });
+    return sorted;
+  }
+  const WorkDependencies& dependencies() const { return *dependencies_; }
+  Result<std::string> NameOf(int64_t name) {
+    if (name == kNoValue) return std::string(kNothingOpen);
+    return reader_.ReadString(name);
+  }
+  const TrackRow* track(const PathPiece& piece) const {
+    return piece.track < reader_.tracks().size() ? &reader_.tracks()[piece.track] : nullptr;
+  }
+
+  // How long all would take without any time of that kind.
+  int64_t BoundOf(DependencyKind kind) const {
+    std::vector<int64_t> lengths = lengths_;
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      if (graph().dependencies()[i].kind == kind) lengths[i] = 0;
+    }
+    return graph().EndWith(lengths) - graph().recorded()[DependencyGraph::kOrigin];
+  }
+
+  struct Prediction {
+    bool is_found = false;
+    int64_t changed = 0;     // slices that it is about
+    int64_t changed_ns = 0;  // their time, as recorded
+    int64_t total_ns = 0;
+  };
+
+  // `is_exact`: the name has no wildcards.
+  Result<Prediction> Predict(std::span<const Change> changes, bool is_exact, const StopSignal& stop) {
+    RETURN_IF_ERROR(StillWanted(stop));
+    Prediction prediction;
+    std::vector<int64_t> lengths = lengths_;
+    for (const Change& change : changes) {
+      RETURN_IF_ERROR(Apply(change, is_exact, stop, lengths, prediction));
+    }
+    prediction.total_ns = graph().EndWith(lengths) - graph().recorded()[DependencyGraph::kOrigin];
+    return prediction;
+  }
+
+ private:
+  const DependencyGraph& graph() const { return dependencies_->graph(); }
+
+  Status FindPieces(const StopSignal& stop) {
+    const std::vector<uint32_t> path = graph().LongestPath();
+    std::vector<PathPiece> of_host;
+    for (const uint32_t i : path) {
+      const Dependency& one = graph().dependencies()[i];
+      PathPiece piece{graph().recorded()[one.from], graph().recorded()[one.to], one.kind};
+      if (piece.begin_ns == piece.end_ns) continue;
+      switch (one.kind) {
+        case DependencyKind::kHost:
+        case DependencyKind::kThread:
+          piece.track = one.subject;
+          break;
+        case DependencyKind::kStart:
+          break;
+        case DependencyKind::kSync:
+          piece.name = dependencies_->work().calls()[one.subject].name;
+          piece.track = dependencies_->work().calls()[one.subject].track;
+          break;
+        case DependencyKind::kDevice:
+        case DependencyKind::kStream:
+        case DependencyKind::kGraph:
+        case DependencyKind::kEvent:
+        case DependencyKind::kLaunch:
+          piece.name = dependencies_->work().work()[one.subject].name;
+          piece.track = dependencies_->work().work()[one.subject].track;
+          break;
+      }
+      if (one.kind != DependencyKind::kHost) {
+        CountName(piece.kind, piece.name, piece.end_ns - piece.begin_ns);
+        pieces_.push_back(piece);
+      } else if (!of_host.empty() && of_host.back().end_ns == piece.begin_ns && of_host.back().track == piece.track) {
+        of_host.back().end_ns = piece.end_ns;
+      } else {
+        of_host.push_back(piece);
+      }
+    }
+    RETURN_IF_ERROR(
+        dependencies_->charge().Grow(static_cast<int64_t>((pieces_.size() + of_host.size()) * sizeof(PathPiece))));
+    RETURN_IF_ERROR(NameHostPieces(of_host, stop));
+    pieces_.insert(pieces_.end(), of_host.begin(), of_host.end());
+    std::sort(pieces_.begin(), pieces_.end(),
+              [](const PathPiece& a, const PathPiece& b) { return a.begin_ns < b.begin_ns; });
+    return OkStatus();
+  }
+
+  void CountName(DependencyKind kind, int64_t name, int64_t ns) {
+    PathName& of = names_[{kind, name}];
+    of.kind = kind;
+    of.name = name;
+    of.path_ns += ns;
+    ++of.pieces;
+  }
+
+  // Each after the slice that was the innermost one for most of it; counts all that were.
+  Status NameHostPieces(std::vector<PathPiece>& of_host, const StopSignal& stop) {
+    if (of_host.empty()) return OkStatus();
+    EventFilter filter;
+    filter.from_ns = of_host.front().begin_ns;
+    filter.to_ns = of_host.back().end_ns;
+    std::sort(of_host.begin(), of_host.end(), [](const PathPiece& a, const PathPiece& b) {
+      return std::tie(a.track, a.begin_ns) < std::tie(b.track, b.begin_ns);
+    });
+    for (const PathPiece& piece : of_host) {
+      if (filter.tracks.empty() || filter.tracks.back() != piece.track) filter.tracks.push_back(piece.track);
+    }
+    MemoryCharge charge(traces_.take_memory());
+    std::vector<PartSlice> slices;
+    RETURN_IF_ERROR(ReadSlices(traces_.parts()[part_], filter, stop, charge, slices));
+    SortByTrack(slices);
+    InnermostSlices innermost(slices);
+    std::unordered_map<int64_t, int64_t> within;
+    for (PathPiece& whole : of_host) {
+      within.clear();
+      for (int64_t at = whole.begin_ns; at < whole.end_ns;) {
+        const InnermostSlices::Stretch stretch = innermost.At(whole.track, at);
+        const int64_t end = std::min(whole.end_ns, stretch.until_ns);
+        const int64_t name = stretch.slice == nullptr ? kNoValue : stretch.slice->name;
+        CountName(DependencyKind::kHost, name, end - at);
+        within[name] += end - at;
+        at = end;
+      }
+      int64_t most = -1;
+      for (const auto& [name, ns] : within) {
+        if (std::pair(ns, name) > std::pair(most, whole.name)) {
+          most = ns;
+          whole.name = name;
+        }
+      }
+    }
+    return OkStatus();
+  }
+
+  Status Apply(const Change& change, bool is_exact, const StopSignal& stop, std::vector<int64_t>& lengths,
+               Prediction& prediction) {
+    std::set<int64_t> names;
+    ASSIGN_OR_RETURN(const std::optional<int64_t> same, reader_.FindString(change.name));
+    if (same) names.insert(*same);
+    if (!is_exact && names.empty() && HasWildcards(change.name)) {
+      RETURN_IF_ERROR(reader_.ForEachString([&](int64_t id, std::string_view text) {
+        if (MatchesPattern(change.name, text)) names.insert(id);
+        return true;
+      }));
+    }
+    if (names.empty()) return OkStatus();
+    const std::vector<PartSlice>& work = dependencies_->work().work();
+    ASSIGN_OR_RETURN(const auto of_host, ReadHostTimes(change, is_exact || same, stop, prediction));
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      const Dependency& one = graph().dependencies()[i];
+      if (one.kind == DependencyKind::kDevice) {
+        if (!names.contains(work[one.subject].name)) continue;
+        prediction.is_found = true;
+        // Of work that overlaps the next on its stream there is a second dependency.
+        if (graph().recorded()[one.to] == work[one.subject].end_ns) {
+          ++prediction.changed;
+          prediction.changed_ns = SaturatingSum(prediction.changed_ns, lengths_[i]);
+        }
+        lengths[i] = Scaled(lengths[i], change.factor);
+      } else if (one.kind == DependencyKind::kHost && lengths_[i] > 0) {
+        const auto found = of_host.find(one.subject);
+        if (found == of_host.end()) continue;
+        const int64_t from = graph().recorded()[one.from];
+        const int64_t to = graph().recorded()[one.to];
+        // A call that waited has less time of its own than lies between its points.
+        const int64_t within = std::min(TimeWithin(found->second, from, to), lengths_[i]);
+        lengths[i] += Scaled(within, change.factor) - within;
+        lengths[i] = std::max<int64_t>(lengths[i], 0);
+      }
+    }
+    return OkStatus();
+  }
+
+  // The times in which slices of that name are open, by track.
+  Result<std::unordered_map<uint32_t, std::vector<Interval>>> ReadHostTimes(const Change& change, bool is_exact,
+                                                                            const StopSignal& stop,
+                                                                            Prediction& prediction) {
+    EventFilter filter;
+    const bool has_wildcards = HasWildcards(change.name);
+    if (!has_wildcards || !is_exact) {
+      filter.names = {change.name};
+    } else {
+      filter.accepts_name = [&](std::string_view name) { return name == change.name; };
+    }
+    std::vector<PartSlice> slices;
+    MemoryCharge charge(traces_.take_memory());
+    RETURN_IF_ERROR(ReadSlices(traces_.parts()[part_], filter, stop, charge, slices));
+    SortByTrack(slices);
+    std::unordered_map<uint32_t, std::vector<Interval>> of_tracks;
+    for (const PartSlice& slice : slices) {
+      if (reader_.tracks()[slice.track].kind == "gpu_stream") continue;
+      prediction.is_found = true;
+      ++prediction.changed;
+      std::vector<Interval>& open = of_tracks[slice.track];
+      if (!open.empty() && slice.begin_ns <= open.back().end_ns) {
+        if (slice.end_ns <= open.back().end_ns) continue;
+        prediction.changed_ns += slice.end_ns - open.back().end_ns;
+        open.back().end_ns = slice.end_ns;
+      } else {
+        prediction.changed_ns += slice.end_ns - slice.begin_ns;
+        open.push_back({slice.begin_ns, slice.end_ns});
+      }
+    }
+    return of_tracks;
+  }
+
+  static int64_t TimeWithin(const std::vector<Interval>& open, int64_t from_ns, int64_t to_ns) {
+    int64_t within = 0;
+    auto at = std::upper_bound(open.begin(), open.end(), from_ns,
+                               [](int64_t time, const Interval& one) { return time < one.end_ns; });
+    for (; at != open.end() && at->begin_ns < to_ns; ++at) {
+      within += std::min(at->end_ns, to_ns) - std::max(at->begin_ns, from_ns);
+    }
+    return within;
+  }
+
+  const AnalysisTraces& traces_;
+  const size_t part_;
+  const DeviceScope& scope_;
+  PartReader& reader_;
+  std::optional<WorkDependencies> dependencies_;
+  std::vector<int64_t> lengths_;
+  int64_t end_ns_ = 0;
+  std::vector<PathPiece> pieces_;
+  std::map<std::pair<DependencyKind, int64_t>, PathName> names_;
+};
+
+class PathAnswer {
+ public:
+  PathAnswer(const AnalysisTraces& traces, size_t part, PartPath& path, AnalysisAnswer& answer)
+      : traces_(traces), part_(part), path_(path), answer_(answer) {}
+
+  Status AddKinds() {
+    std::array<int64_t, kDependencyKinds> ns{};
+    std::array<int64_t, kDependencyKinds> pieces{};
+    for (const PathPiece& piece : path_.pieces()) {
+      ns[static_cast<size_t>(piece.kind)] += piece.end_ns - piece.begin_ns;
+      ++pieces[static_cast<size_t>(piece.kind)];
+    }
+    std::vector<size_t> order;
+    for (size_t i = 0; i < kDependencyKinds; ++i) {
+      if (ns[i] > 0) order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ns[a] > ns[b]; });
+    for (const size_t i : order) {
+      const auto kind = static_cast<DependencyKind>(i);
+      const int64_t bound = path_.BoundOf(kind);
+      RETURN_IF_ERROR(answer_.AddRow(
+          kPathKinds, RowOf({std::string(DependencyKindName(kind)), ns[i], PercentOf(ns[i], path_.total_ns()),
+                             path_.total_ns() - bound, bound, pieces[i], path_.total_ns()})));
+    }
+    return OkStatus();
+  }
+
+  Status AddNames(const StopSignal& stop) {
+    size_t tried = 0;
+    for (const PathName& of : path_.names()) {
+      ASSIGN_OR_RETURN(const std::string name, path_.NameOf(of.name));
+      AnalysisValue saves;
+      const bool has_time = of.kind == DependencyKind::kDevice || of.kind == DependencyKind::kHost;
+      if (has_time && of.name != kNoValue && tried < kMostNamesTried) {
+        ++tried;
+        const Change change{name, kTwice};
+        ASSIGN_OR_RETURN(const PartPath::Prediction prediction, path_.Predict({&change, 1}, true, stop));
+        saves = path_.total_ns() - prediction.total_ns;
+      }
+      RETURN_IF_ERROR(
+          answer_.AddRow(kPathNames, RowOf({std::string(DependencyKindName(of.kind)), NameValue(of.kind, of.name, name),
+                                            of.path_ns, PercentOf(of.path_ns, path_.total_ns()), saves, of.pieces})));
+    }
+    return OkStatus();
+  }
+
+  // False: nothing has such a name.
+  Result<bool> AddWhatIf(const std::string& text, std::span<const Change> changes, const StopSignal& stop) {
+    ASSIGN_OR_RETURN(const PartPath::Prediction prediction, path_.Predict(changes, false, stop));
+    if (!prediction.is_found) return false;
+    const int64_t saves = path_.total_ns() - prediction.total_ns;
+    RETURN_IF_ERROR(answer_.AddRow(kWhatIf, RowOf({text, saves, PercentOf(saves, path_.total_ns()), prediction.total_ns,
+                                                   path_.total_ns(), prediction.changed, prediction.changed_ns})));
+    return true;
+  }
+
+  Status AddPath() {
+    for (const PathPiece& piece : path_.pieces()) {
+      ASSIGN_OR_RETURN(const std::string name, path_.NameOf(piece.name));
+      const TrackRow* track = path_.track(piece);
+      RETURN_IF_ERROR(answer_.AddRow(
+          kPath, RowOf({piece.begin_ns, piece.end_ns - piece.begin_ns, std::string(DependencyKindName(piece.kind)),
+                        NameValue(piece.kind, piece.name, name),
+                        track == nullptr ? AnalysisValue() : AnalysisValue(track->name)})));
+    }
+    return OkStatus();
+  }
+
+  void AddNotes() {
+    const WorkDependencies& of = path_.dependencies();
+    if (of.unlaunched() > 0) {
+      answer_.AddNote(traces_.NameOf(part_) + ": the launch of " + std::to_string(of.unlaunched()) +
+                      " kernels, copies and fills is not in the trace");
+    }
+    if (of.assumed_events() > 0) {
+      answer_.AddNote(traces_.NameOf(part_) + ": it does not tell which events streams wait for; " +
+                      std::to_string(of.assumed_events()) + " such waits follow the order of the calls");
+    }
+    if (of.graph().left_out() > 0) {
+      answer_.AddNote(traces_.NameOf(part_) + ": " + std::to_string(of.graph().left_out()) +
+                      " dependencies go back in time, and are left out");
+    }
+  }
+
+ private:
+  // Only time of the host may be nobody's.
+  static AnalysisValue NameValue(DependencyKind kind, int64_t number, const std::string& name) {
+    return number == kNoValue && kind != DependencyKind::kHost ? AnalysisValue() : AnalysisValue(name);
+  }
+
+  AnalysisAnswer::Row RowOf(std::initializer_list<AnalysisValue> values) const {
+    AnalysisAnswer::Row row = {traces_.run(part_), ValueOf(traces_.parts()[part_].rank)};
+    row.insert(row.end(), values);
+    return row;
+  }
+
+  const AnalysisTraces& traces_;
+  const size_t part_;
+  PartPath& path_;
+  AnalysisAnswer& answer_;
+};
+
+Result<AnalysisAnswer> AnswerCriticalPath(const AnalysisTraces& traces, const AnalysisOptions& options,
+                                          const StopSignal& stop) {
+  AnalysisAnswer answer(traces);
+  const std::string& faster = options.text("faster");
+  ASSIGN_OR_RETURN(const std::vector<Change> changes, ReadChanges(faster));
+  ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
+  bool has_work = false;
+  bool is_found = false;
+  for (size_t part = 0; part < traces.parts().size(); ++part) {
+    if (scope.never(part)) continue;
+    PartPath path(traces, part, scope);
+    ASSIGN_OR_RETURN(const bool has, path.Find(stop));
+    if (!has) continue;
+    has_work = true;
+    PathAnswer rows(traces, part, path, answer);
+    RETURN_IF_ERROR(rows.AddKinds());
+    RETURN_IF_ERROR(rows.AddNames(stop));
+    if (!changes.empty()) {
+      ASSIGN_OR_RETURN(const bool found, rows.AddWhatIf(faster, changes, stop));
+      is_found |= found;
+    }
+    RETURN_IF_ERROR(rows.AddPath());
+    rows.AddNotes();
+  }
+  if (!has_work) {
+    answer.AddNote("no kernels: nothing ran on a device in what was asked for, so nothing waits for one");
+  } else if (!changes.empty() && !is_found) {
+    return Fail(ErrorCode::kUsage, "answer what if '" + ReadableText(faster) + "'", "nothing has such a name",
+                "table names has those on the path; * and ? match any");
+  }
+  return answer;
+}
+
+}  // namespace
+
+AnalysisKind CriticalPath() {
+  using enum AnalysisType;
+  constexpr AnalysisColumn kRun = {"run", kText, "", "The run", true};
+  constexpr AnalysisColumn kRank = {"rank", kInteger, "", "The rank; null where nobody knows it"};
+  constexpr AnalysisColumn kKind = {"kind", kText, "",
+                                    "device, launch, stream, graph, event, sync, thread, host or start"};
+  return {.name = "critical-path",
+          .version = 1,
+          .question = "Which chain of work determines how long it takes, and what would a faster kernel save?",
+          .options = {kTraceScope, kWhatIfOption},
+          .tables = {{"kinds",
+                      {kRun,
+                       kRank,
+                       kKind,
+                       {"path_ns", kInteger, "ns", "How much of the path is of this kind"},
+                       {"percent", kReal, "percent", "Of the path"},
+                       {"saves_ns", kInteger, "ns", "What it would save if all of this kind took no time"},
+                       {"bound_ns", kInteger, "ns", "How long the whole would take then"},
+                       {"pieces", kInteger, "", "In how many pieces of the path"},
+                       {"total_ns", kInteger, "ns", "The whole: the length of the path"}}},
+                     {"names",
+                      {kRun,
+                       kRank,
+                       kKind,
+                       {"name", kText, "", "The work; of host the innermost slice; of sync the call"},
+                       {"path_ns", kInteger, "ns", "How much of the path it is"},
+                       {"percent", kReal, "percent", "Of the path"},
+                       {"saves_ns", kInteger, "ns", "What it would save if it were twice as fast; of the first ten"},
+                       {"pieces", kInteger, "", "In how many pieces of the path"}}},
+                     {"what_if",
+                      {kRun,
+                       kRank,
+                       {"faster", kText, "", "What is faster, as it was asked"},
+                       {"saves_ns", kInteger, "ns", "By how much sooner all ends"},
+                       {"saves_percent", kReal, "percent", "Of the whole"},
+                       {"predicted_ns", kInteger, "ns", "How long the whole takes then"},
+                       {"total_ns", kInteger, "ns", "How long it takes as recorded"},
+                       {"changed", kInteger, "", "How many slices are faster"},
+                       {"changed_ns", kInteger, "ns", "Their time as recorded, added up"}}},
+                     {"path",
+                      {kRun,
+                       kRank,
+                       {"start_ns", kInteger, "ns", "Its begin"},
+                       {"duration_ns", kInteger, "ns", "Its length"},
+                       kKind,
+                       {"name", kText, "", "As in table names; of host the innermost slice of most of it"},
+                       {"track", kText, "", "The stream or the thread"}}}},
+          .answer = &AnswerCriticalPath};
+}
+
+}  // namespace kprof
