@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/analysis/operators/part_filter.h"
 #include "daemon/analysis/operators/row_indexes.h"
@@ -89,8 +90,29 @@ Result<DeviceScope> DeviceScope::Make(const AnalysisTraces& traces, const Analys
   scope.is_hta_ = options.text("window") == "hta";
   scope.device_ = options.integer("device");
   scope.times_.assign(traces.parts().size(), {false, options.integer("from"), options.integer("to")});
+  if (scope.device_) RETURN_IF_ERROR(scope.FindDevice(*scope.device_));
   if (const std::optional<int64_t> step = options.integer("step")) RETURN_IF_ERROR(scope.FindStep(*step, stop));
   return scope;
+}
+
+Status DeviceScope::FindDevice(int64_t device) const {
+  constexpr size_t kMostNamed = 8;
+  std::set<int64_t> there;
+  for (const TracePart& part : traces_->parts()) {
+    for (const TrackRow& track : part.reader->tracks()) {
+      if (track.device) there.insert(*track.device);
+    }
+  }
+  if (there.contains(device)) return OkStatus();
+  std::string names;
+  size_t named = 0;
+  for (const int64_t other : there) {
+    if (named++ == kMostNamed) break;
+    names += (names.empty() ? "there are " : ", ") + std::to_string(other);
+  }
+  if (there.size() > kMostNamed) names += " and " + std::to_string(there.size() - kMostNamed) + " more";
+  return Fail(ErrorCode::kUsage, "choose device " + std::to_string(device), "the traces have no such device",
+              names.empty() ? "they have none" : names);
 }
 
 Status DeviceScope::FindStep(int64_t number, const StopSignal& stop) {
@@ -148,6 +170,27 @@ Interval DeviceScope::WholeOf(size_t part) const {
   whole.begin_ns = SafeTime(from_ns(part).value_or(whole.begin_ns));
   whole.end_ns = std::max(SafeTime(to_ns(part).value_or(whole.end_ns)), whole.begin_ns);
   return whole;
+}
+
+void AddNoteOfParts(const AnalysisTraces& traces, std::vector<size_t> parts, const std::string& what,
+                    const std::string& why, AnalysisAnswer& answer) {
+  constexpr size_t kMostNamed = 4;
+  if (parts.empty()) return;
+  if (parts.size() == traces.parts().size()) {
+    answer.AddNote(what + ": " + why + " in what was asked for");
+    return;
+  }
+  std::erase_if(parts, [&](size_t part) {
+    const TracePart& of = traces.parts()[part];
+    return !of.rank && of.reader->rows(EventKind::kSlice) == 0;
+  });
+  if (parts.empty()) return;
+  std::string names;
+  for (size_t i = 0; i < std::min(parts.size(), kMostNamed); ++i) {
+    names += (i == 0 ? "" : ", ") + traces.NameOf(parts[i]);
+  }
+  if (parts.size() > kMostNamed) names += " and " + std::to_string(parts.size() - kMostNamed) + " more";
+  answer.AddNote(what + " in " + names);
 }
 
 }  // namespace kprof

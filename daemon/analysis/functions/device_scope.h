@@ -4,8 +4,10 @@
 // On the readers' thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
@@ -32,7 +34,7 @@ Result<std::vector<ProfilerStep>> FindProfilerSteps(const TracePart& part, const
 // Making it costs little, unless a step is asked for: then as FindProfilerSteps does, for each part.
 class DeviceScope {
  public:
-  // Fails with kUsage for a step that no part has, and as reading does. `traces` must outlive it.
+  // Fails with kUsage for a step or a device that no part has, and as reading does. `traces` must outlive it.
   static Result<DeviceScope> Make(const AnalysisTraces& traces, const AnalysisOptions& options, const StopSignal& stop);
 
   // The choices of HolisticTraceAnalysis: hta_rows.h.
@@ -59,6 +61,7 @@ class DeviceScope {
   };
 
   explicit DeviceScope(const AnalysisTraces& traces) : traces_(&traces) {}
+  Status FindDevice(int64_t device) const;
   Status FindStep(int64_t number, const StopSignal& stop);
 
   const AnalysisTraces* traces_;
@@ -66,5 +69,10 @@ class DeviceScope {
   std::optional<int64_t> device_;
   std::vector<Times> times_;  // of each part
 };
+
+// Says in a note which parts have nothing to answer with: "no kernels: nothing ran on a device in what was asked for"
+// if these are all, else "no kernels in rank 3". No note for the part `samples` of a run, which has no slices.
+void AddNoteOfParts(const AnalysisTraces& traces, std::vector<size_t> parts, const std::string& what,
+                    const std::string& why, AnalysisAnswer& answer);
 
 }  // namespace kprof

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 #include <utility>
 
 #include "daemon/analysis/functions/device_scope.h"
@@ -11,8 +10,6 @@
 
 namespace kprof {
 namespace {
-
-constexpr size_t kMostNamedParts = 4;
 
 // The devices of a part's tracks, and which of them each track is of.
 struct Devices {
@@ -147,23 +144,7 @@ Result<std::vector<DeviceTimes>> FindDeviceTimes(const AnalysisTraces& traces, c
     }
     if (times.size() == before) without.push_back(part);
   }
-  if (without.empty()) return times;
-  if (times.empty()) {
-    notes.AddNote("no kernels: nothing ran on a device in what was asked for");
-    return times;
-  }
-  // The part `samples` of a run whose device was watched has no slices, and needs no note.
-  std::erase_if(without, [&](size_t part) {
-    const TracePart& of = traces.parts()[part];
-    return !of.rank && of.reader->rows(EventKind::kSlice) == 0;
-  });
-  if (without.empty()) return times;
-  std::string names;
-  for (size_t i = 0; i < std::min(without.size(), kMostNamedParts); ++i) {
-    names += (i == 0 ? "" : ", ") + traces.NameOf(without[i]);
-  }
-  if (without.size() > kMostNamedParts) names += " and " + std::to_string(without.size() - kMostNamedParts) + " more";
-  notes.AddNote("no kernels in " + names);
+  AddNoteOfParts(traces, std::move(without), "no kernels", "nothing ran on a device", notes);
   return times;
 }
 

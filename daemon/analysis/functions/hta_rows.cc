@@ -39,9 +39,14 @@ Result<StreamSlots> FindStreamSlots(PartReader& reader) {
   return slots;
 }
 
-// Of a segment: which rows have a stream.
-Result<std::vector<uint32_t>> RowsWithStream(PartReader& reader, const Segment& segment, const StreamSlots& slots) {
-  std::vector<uint32_t> rows;
+struct StreamRow {
+  uint32_t row = 0;
+  int64_t stream = kNoStream;
+};
+
+// The rows of a segment that have a stream.
+Result<std::vector<StreamRow>> RowsWithStream(PartReader& reader, const Segment& segment, const StreamSlots& slots) {
+  std::vector<StreamRow> rows;
   ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader.ReadBounds(segment, EventColumn::kShape));
   if (!bounds) return rows;
   const auto first = slots.lower_bound(static_cast<uint32_t>(std::clamp<int64_t>(bounds->min, 0, UINT32_MAX)));
@@ -57,10 +62,10 @@ Result<std::vector<uint32_t>> RowsWithStream(PartReader& reader, const Segment& 
   for (const auto& [shape, of_shape] : of_shapes) {
     ASSIGN_OR_RETURN(const DecodedColumn streams, reader.ReadArg(segment, shape, slots.at(shape)));
     for (size_t i = 0; i < of_shape.size() && i < streams->size(); ++i) {
-      if ((*streams)[i] != kNoStream) rows.push_back(of_shape[i]);
+      if ((*streams)[i] != kNoStream) rows.push_back({of_shape[i], (*streams)[i]});
     }
   }
-  std::sort(rows.begin(), rows.end());
+  std::sort(rows.begin(), rows.end(), [](const StreamRow& a, const StreamRow& b) { return a.row < b.row; });
   return rows;
 }
 
@@ -70,21 +75,25 @@ int64_t SourceBase(const PartReader& reader) {
   return ((base % kNanosOfMicro) + kNanosOfMicro) % kNanosOfMicro;  // more of it does not matter for rounding
 }
 
+// HTA's idle times are of these alone.
+constexpr std::string_view kOperationCategories[] = {"kernel",     "Kernel", "gpu_memset",     "Memset",
+                                                     "gpu_memcpy", "Memcpy", "mtia_ccp_events"};
+
 class HtaReading {
  public:
   HtaReading(const AnalysisTraces& traces, size_t part, const DeviceScope& scope, MemoryCharge& charge)
       : part_(traces.parts()[part]), at_(part), scope_(scope), charge_(charge) {}
 
-  Status Read(const StopSignal& stop, std::vector<HtaRow>& rows) {
-    base_ns_ = SourceBase(reader());
+  Status Read(const StopSignal& stop, HtaClock& clock, std::vector<HtaRow>& rows) {
+    clock.base_ns = SourceBase(reader());
     ASSIGN_OR_RETURN(const std::vector<ProfilerStep> steps, FindProfilerSteps(part_, stop));
-    if (steps.size() >= 2) cut_ns_ = RoundedUp(steps.back().begin_ns);
+    if (steps.size() >= 2) clock.cut_ns = clock.RoundedUp(steps.back().begin_ns);
+    clock_ = clock;
     ASSIGN_OR_RETURN(slots_, FindStreamSlots(reader()));
     std::optional<PartFilter> work;
     if (slots_.empty()) {
       ASSIGN_OR_RETURN(work, PartFilter::Bind(scope_.WorkOf(at_), part_, EventKind::kSlice));
     }
-    std::vector<int64_t> correlations;  // of rows, side by side with them, where there is a cut
     RowSelection selection;
     for (const Segment& segment : reader().segments(EventKind::kSlice)) {
       RETURN_IF_ERROR(StillWanted(stop));
@@ -98,24 +107,27 @@ class HtaReading {
           for (uint32_t row = 0; row < segment.rows; ++row) selection.rows.push_back(row);
         }
       } else {
-        ASSIGN_OR_RETURN(selection.rows, RowsWithStream(reader(), segment, slots_));
+        streams_.clear();
+        ASSIGN_OR_RETURN(const std::vector<StreamRow> found, RowsWithStream(reader(), segment, slots_));
+        for (const StreamRow& row : found) {
+          selection.rows.push_back(row.row);
+          streams_.push_back(row.stream);
+        }
       }
-      if (cut_ns_) RETURN_IF_ERROR(AddLaunches(segment, selection));
-      if (!selection.rows.empty()) RETURN_IF_ERROR(AddRows(segment, selection, rows, correlations));
+      if (clock_.cut_ns) RETURN_IF_ERROR(AddLaunches(segment, selection));
+      if (!selection.rows.empty()) RETURN_IF_ERROR(AddRows(segment, selection, rows));
     }
-    if (cut_ns_) LeaveOutLater(rows, correlations);
+    if (clock_.cut_ns) LeaveOutLater(rows);
     return OkStatus();
   }
 
  private:
   PartReader& reader() const { return *part_.reader; }
-  int64_t RoundedDown(int64_t time_ns) const { return FloorMicros(time_ns + base_ns_) - base_ns_; }
-  int64_t RoundedUp(int64_t time_ns) const { return -FloorMicros(-(time_ns + base_ns_)) - base_ns_; }
 
   // Correlations of what the host began before the cut.
   Status AddLaunches(const Segment& segment, const RowSelection& of_devices) {
     ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader().ReadBounds(segment, EventColumn::kCorrelation));
-    if (!bounds || segment.min_time_ns >= *cut_ns_) return OkStatus();
+    if (!bounds || segment.min_time_ns >= *clock_.cut_ns) return OkStatus();
     ASSIGN_OR_RETURN(const DecodedColumn times, reader().Read(segment, EventColumn::kTime));
     ASSIGN_OR_RETURN(const DecodedColumn values, reader().Read(segment, EventColumn::kCorrelation));
     const size_t before = launched_.size();
@@ -125,26 +137,25 @@ class HtaReading {
         ++device_row;
         continue;
       }
-      if ((*values)[row] == kNoValue || RoundedUp(SafeTime((*times)[row])) >= *cut_ns_) continue;
+      if ((*values)[row] == kNoValue || clock_.RoundedUp(SafeTime((*times)[row])) >= *clock_.cut_ns) continue;
       launched_.push_back((*values)[row]);
     }
     return charge_.Grow(static_cast<int64_t>((launched_.size() - before) * sizeof(int64_t)));
   }
 
-  Status AddRows(const Segment& segment, const RowSelection& selection, std::vector<HtaRow>& rows,
-                 std::vector<int64_t>& correlations) {
+  Status AddRows(const Segment& segment, const RowSelection& selection, std::vector<HtaRow>& rows) {
     RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>(selection.rows.size() * sizeof(HtaRow))));
     RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kTime, selection, times_));
     RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kDuration, selection, durations_));
     RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kName, selection, names_));
     RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kTrack, selection, tracks_));
-    std::vector<int64_t> values(selection.rows.size(), kNoValue);
-    if (cut_ns_) {
-      RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>(selection.rows.size() * sizeof(int64_t))));
-      ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds,
-                       reader().ReadBounds(segment, EventColumn::kCorrelation));
-      if (bounds) RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kCorrelation, selection, values));
-    }
+    correlations_.assign(selection.rows.size(), kNoValue);
+    ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader().ReadBounds(segment, EventColumn::kCorrelation));
+    if (bounds) RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kCorrelation, selection, correlations_));
+    categories_.clear();
+    ASSIGN_OR_RETURN(const std::optional<ColumnBounds> categories,
+                     reader().ReadBounds(segment, EventColumn::kCategory));
+    if (categories) RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kCategory, selection, categories_));
     const std::optional<int64_t> from = scope_.from_ns(at_);
     const std::optional<int64_t> to = scope_.to_ns(at_);
     for (size_t i = 0; i < times_.size(); ++i) {
@@ -155,12 +166,21 @@ class HtaReading {
       const auto track = static_cast<size_t>(tracks_[i]);
       if (track >= reader().tracks().size()) return reader().Broken("a slice is on a track that is not there");
       if (scope_.device() && reader().tracks()[track].device != scope_.device()) continue;
-      HtaRow row{RoundedUp(begin), RoundedDown(end), names_[i], static_cast<uint32_t>(track), KernelType::kCompute};
-      if (from) row.begin_ns = std::max(row.begin_ns, RoundedUp(*from));
-      if (to) row.end_ns = std::min(row.end_ns, RoundedDown(*to));
+      HtaRow row{.begin_ns = clock_.RoundedUp(begin),
+                 .end_ns = clock_.RoundedDown(end),
+                 .name = names_[i],
+                 .correlation = correlations_[i],
+                 .place = segment.first_row + selection.rows[i],
+                 .track = static_cast<uint32_t>(track)};
+      if (from) row.begin_ns = std::max(row.begin_ns, clock_.RoundedUp(*from));
+      if (to) row.end_ns = std::min(row.end_ns, clock_.RoundedDown(*to));
+      row.stream = slots_.empty() ? reader().tracks()[track].stream.value_or(kNoStream) : streams_[i];
+      if (!categories_.empty()) {
+        ASSIGN_OR_RETURN(row.is_operation, IsOperation(categories_[i]));
+      }
+      row.is_operation |= slots_.empty();
       ASSIGN_OR_RETURN(row.type, TypeOf(names_[i]));
       rows.push_back(row);
-      if (cut_ns_) correlations.push_back(values[i]);
     }
     return OkStatus();
   }
@@ -172,40 +192,55 @@ class HtaReading {
     return types_[name] = HtaTypeOfKernel(text);
   }
 
-  void LeaveOutLater(std::vector<HtaRow>& rows, const std::vector<int64_t>& correlations) {
+  Result<bool> IsOperation(int64_t category) {
+    const auto found = operations_.find(category);
+    if (found != operations_.end()) return found->second;
+    ASSIGN_OR_RETURN(const std::string text, reader().ReadString(category));
+    return operations_[category] = std::find(std::begin(kOperationCategories), std::end(kOperationCategories), text) !=
+                                   std::end(kOperationCategories);
+  }
+
+  void LeaveOutLater(std::vector<HtaRow>& rows) {
     std::sort(launched_.begin(), launched_.end());
-    size_t kept = 0;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const bool is_launched =
-          correlations[i] != kNoValue && std::binary_search(launched_.begin(), launched_.end(), correlations[i]);
-      if (is_launched) rows[kept++] = rows[i];
-    }
-    rows.resize(kept);
+    std::erase_if(rows, [this](const HtaRow& row) {
+      return row.correlation == kNoValue || !std::binary_search(launched_.begin(), launched_.end(), row.correlation);
+    });
   }
 
   const TracePart& part_;
   const size_t at_;
   const DeviceScope& scope_;
   MemoryCharge& charge_;
-  int64_t base_ns_ = 0;
-  std::optional<int64_t> cut_ns_;
+  HtaClock clock_;
   StreamSlots slots_;
   std::map<int64_t, KernelType> types_;  // by name
+  std::map<int64_t, bool> operations_;   // by category
   std::vector<int64_t> launched_;
   std::vector<int64_t> times_;
   std::vector<int64_t> durations_;
   std::vector<int64_t> names_;
   std::vector<int64_t> tracks_;
+  std::vector<int64_t> correlations_;
+  std::vector<int64_t> categories_;  // empty: the segment has none
+  std::vector<int64_t> streams_;     // unused without slots
 };
 
 }  // namespace
+
+int64_t HtaClock::RoundedDown(int64_t time_ns) const {
+  return FloorMicros(time_ns + base_ns) - base_ns;
+}
+
+int64_t HtaClock::RoundedUp(int64_t time_ns) const {
+  return -FloorMicros(-(time_ns + base_ns)) - base_ns;
+}
 
 Result<HtaRows> HtaRows::Read(const AnalysisTraces& traces, size_t part, const DeviceScope& scope,
                               const StopSignal& stop) {
   HtaRows made(traces);
   if (scope.never(part)) return made;
   HtaReading reading(traces, part, scope, *made.charge_);
-  RETURN_IF_ERROR(reading.Read(stop, made.rows_));
+  RETURN_IF_ERROR(reading.Read(stop, made.clock_, made.rows_));
   return made;
 }
 

@@ -3,10 +3,24 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <string>
 
 #include "daemon/analysis/operators/row_indexes.h"
 
 namespace kprof {
+namespace {
+
+// A quotient of two doubles is exact where both are: beyond that the digits are read as a text.
+double NearestDouble(ArgDecimal decimal) {
+  const auto digits = static_cast<double>(decimal.digits);
+  if (std::abs(digits) <= static_cast<double>(kMostWholeInDouble)) return digits / std::pow(10.0, decimal.places);
+  const std::string text = std::to_string(decimal.digits) + "e-" + std::to_string(decimal.places);
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
 
 Result<SliceArgs> SliceArgs::Find(PartReader& reader, const std::vector<std::string_view>& keys) {
   SliceArgs found(reader);
@@ -75,8 +89,7 @@ Status SliceArgs::Read(const Segment& segment, const RowSelection& selection,
 Result<std::optional<double>> SliceArgs::NumberOf(const SliceArg& arg) {
   if (arg.type == ArgType::kInteger) return std::optional(static_cast<double>(arg.value));
   if (arg.type == ArgType::kDecimal) {
-    const ArgDecimal decimal = UnpackDecimal(arg.value);
-    return std::optional(static_cast<double>(decimal.digits) / std::pow(10.0, decimal.places));
+    return std::optional(NearestDouble(UnpackDecimal(arg.value)));
   }
   if (arg.type != ArgType::kNumber && arg.type != ArgType::kString) return std::optional<double>();
   ASSIGN_OR_RETURN(const std::string text, reader_->ReadString(arg.value));

@@ -4,17 +4,26 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
+#include "daemon/analysis/functions/device_launches.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/device_times.h"
 #include "daemon/analysis/functions/hta_rows.h"
+#include "daemon/analysis/functions/launch_contexts.h"
 #include "daemon/analysis/operators/aggregate.h"
 
 namespace kprof {
 namespace {
 
-enum KernelTable : size_t { kByType, kKernels };
+enum KernelTable : size_t { kByType, kKernels, kByOperator };
+
+constexpr AnalysisOption kKernelOptions[] = {
+    {"operators", AnalysisType::kBoolean, "false", "",
+     "Also table by_operator: kernels by the operator and the module that launched them"},
+};
 constexpr int kHtaDigitsOfTypes = 1;
 constexpr double kKernelPercentiles[] = {50, 99};
 
@@ -119,10 +128,79 @@ Status AddKernels(const AnalysisTraces& traces, const AnalysisOptions& options, 
     RETURN_IF_ERROR(answer.AddRow(
         kKernels, {traces.run(kernel.part), ValueOf(traces.parts()[kernel.part].rank), kernel.name,
                    std::string(KernelTypeName(kernel.type)), times.count, times.sum_ns,
+                   PercentOf(times.sum_ns, all_of_parts[kernel.part]),
                    times.ended > 0 ? AnalysisValue(times.mean_ns()) : AnalysisValue(), known(times.min_ns),
                    known(times.max_ns), times.ended > 0 ? AnalysisValue(times.percentiles_ns[0]) : AnalysisValue(),
-                   times.ended > 0 ? AnalysisValue(times.percentiles_ns[1]) : AnalysisValue(),
-                   PercentOf(times.sum_ns, all_of_parts[kernel.part])}));
+                   times.ended > 0 ? AnalysisValue(times.percentiles_ns[1]) : AnalysisValue()}));
+  }
+  return OkStatus();
+}
+
+// The kernels of one name that one call of one operator and module launches.
+struct OfOperator {
+  int64_t name = 0;
+  int64_t operator_name = kNoValue;
+  int64_t module_name = kNoValue;
+  int64_t call_name = kNoValue;
+
+  bool operator<(const OfOperator& other) const {
+    return std::tie(name, operator_name, module_name, call_name) <
+           std::tie(other.name, other.operator_name, other.module_name, other.call_name);
+  }
+};
+
+struct OperatorSum {
+  int64_t sum_ns = 0;
+  int64_t count = 0;
+};
+
+Status AddOperatorsOf(const AnalysisTraces& traces, size_t part, const DeviceScope& scope, const StopSignal& stop,
+                      AnalysisAnswer& answer) {
+  PartReader& reader = *traces.parts()[part].reader;
+  ASSIGN_OR_RETURN(const DeviceLaunches read, DeviceLaunches::Read(traces, part, scope, stop));
+  ASSIGN_OR_RETURN(const std::vector<LaunchContext> contexts,
+                   FindLaunchContexts(traces.parts()[part], read.calls(), traces.take_memory(), stop));
+  std::map<OfOperator, OperatorSum> sums;
+  int64_t all_ns = 0;
+  for (const DeviceSlice& slice : read.slices()) {
+    OfOperator key{.name = slice.name};
+    if (slice.call != DeviceSlice::kNoCall) {
+      const auto call = static_cast<size_t>(slice.call);
+      key.operator_name = contexts[call].operator_name.value_or(kNoValue);
+      key.module_name = contexts[call].module_name.value_or(kNoValue);
+      key.call_name = read.calls()[call].name;
+    }
+    OperatorSum& sum = sums[key];
+    sum.sum_ns = AddLength(sum.sum_ns, slice.length_ns());
+    ++sum.count;
+    all_ns = AddLength(all_ns, slice.length_ns());
+  }
+  std::vector<std::pair<OfOperator, OperatorSum>> order(sums.begin(), sums.end());
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return std::tie(b.second.sum_ns, a.first) < std::tie(a.second.sum_ns, b.first);
+  });
+  const auto text_of = [&](int64_t number) -> Result<AnalysisValue> {
+    if (number == kNoValue) return AnalysisValue();
+    ASSIGN_OR_RETURN(std::string text, reader.ReadString(number));
+    return AnalysisValue(std::move(text));
+  };
+  for (const auto& [key, sum] : order) {
+    ASSIGN_OR_RETURN(AnalysisValue name, text_of(key.name));
+    ASSIGN_OR_RETURN(AnalysisValue operator_name, text_of(key.operator_name));
+    ASSIGN_OR_RETURN(AnalysisValue module_name, text_of(key.module_name));
+    ASSIGN_OR_RETURN(AnalysisValue call_name, text_of(key.call_name));
+    RETURN_IF_ERROR(answer.AddRow(kByOperator, {traces.run(part), ValueOf(traces.parts()[part].rank), std::move(name),
+                                                std::move(operator_name), sum.sum_ns, PercentOf(sum.sum_ns, all_ns),
+                                                sum.count, std::move(module_name), std::move(call_name)}));
+  }
+  return OkStatus();
+}
+
+Status AddOperators(const AnalysisTraces& traces, const AnalysisOptions& options, const StopSignal& stop,
+                    AnalysisAnswer& answer) {
+  ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
+  for (size_t part = 0; part < traces.parts().size(); ++part) {
+    RETURN_IF_ERROR(AddOperatorsOf(traces, part, scope, stop, answer));
   }
   return OkStatus();
 }
@@ -132,6 +210,7 @@ Result<AnalysisAnswer> AnswerKernelBreakdown(const AnalysisTraces& traces, const
   AnalysisAnswer answer(traces);
   RETURN_IF_ERROR(AddTypes(traces, options, stop, answer));
   RETURN_IF_ERROR(AddKernels(traces, options, stop, answer));
+  if (options.boolean("operators")) RETURN_IF_ERROR(AddOperators(traces, options, stop, answer));
   return answer;
 }
 
@@ -142,7 +221,7 @@ AnalysisKind KernelBreakdown() {
   return {.name = "kernel-breakdown",
           .version = 1,
           .question = "Which types of work took the time of the devices, and which kernels?",
-          .options = {kTraceScope, kWindow},
+          .options = {kTraceScope, kWindow, kKernelOptions},
           .tables = {{"by_type",
                       {{"run", kText, "", "The run", true},
                        {"type", kText, "", "compute, communication, memory; joined by + where they ran at once"},
@@ -155,12 +234,22 @@ AnalysisKind KernelBreakdown() {
                        {"type", kText, "", "compute, communication or memory; under window=hta also other"},
                        {"count", kInteger, "", "How often it ran"},
                        {"sum_ns", kInteger, "ns", "How long, added up"},
+                       {"percent", kReal, "percent", "sum_ns of that of all kernels of its rank"},
                        {"mean_ns", kReal, "ns", "On average"},
                        {"min_ns", kInteger, "ns", "The shortest"},
                        {"max_ns", kInteger, "ns", "The longest"},
                        {"p50_ns", kInteger, "ns", "The median: half of them took no longer"},
-                       {"p99_ns", kInteger, "ns", "99 of 100 took no longer"},
-                       {"percent", kReal, "percent", "sum_ns of that of all kernels of its rank"}}}},
+                       {"p99_ns", kInteger, "ns", "99 of 100 took no longer"}}},
+                     {"by_operator",
+                      {{"run", kText, "", "The run", true},
+                       {"rank", kInteger, "", "The rank; null where nobody knows it"},
+                       {"name", kText, "", "The kernel, or the copy"},
+                       {"operator", kText, "", "The innermost operator around its launch; null: none is recorded"},
+                       {"sum_ns", kInteger, "ns", "How long, added up"},
+                       {"percent", kReal, "percent", "sum_ns of that of all kernels of its rank"},
+                       {"count", kInteger, "", "How often it ran"},
+                       {"module", kText, "", "The innermost nn.Module around its launch; null: none is recorded"},
+                       {"call", kText, "", "The call that launched it; null: it is not in the trace"}}}},
           .answer = &AnswerKernelBreakdown};
 }
 

@@ -206,5 +206,13 @@ TEST_F(DeviceTimesTest, OfAStepTheTimeOfTheHostsSlice) {
   EXPECT_EQ(failure.remedy(), "their steps are 3 to 3");
 }
 
+TEST_F(DeviceTimesTest, FailForADeviceThatNoTraceHas) {
+  trace_.Add(TypedSlices(1), 50, 1, 4);
+  const auto found = Find({{"device", "99"}});
+  EXPECT_EQ(found.status().code(), ErrorCode::kUsage);
+  EXPECT_THAT(found.status().why(), testing::HasSubstr("no such device"));
+  EXPECT_THAT(found.status().remedy(), testing::StartsWith("there are "));
+}
+
 }  // namespace
 }  // namespace kprof
