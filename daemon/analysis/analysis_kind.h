@@ -37,6 +37,9 @@ struct AnalysisOption {
   const char* meaning = "";     // one line
   const char* choices = "";     // of a text: "trace|hta"; empty: any
   int64_t least = std::numeric_limits<int64_t>::min();
+  // A text that names runs, with commas between, as a client may call them (@last). The service asks their traces, too,
+  // and puts their ids in their place.
+  bool names_runs = false;
 };
 
 // These choose a part of the traces: by rank, device and time.

@@ -110,10 +110,14 @@ class AnalysesTest(DaemonTest):
             golden = json.load(file)
         run = self.run_of(trace_path)
         options = [word for name, value in golden["options"].items() for word in (f"--{name}", value) if word != "true"]
+        runs = [run]
+        if "baseline" in golden:
+            runs.append(self.run_of(path_of(golden["baseline"])))
+            options += ["--baseline", runs[1]]
         answer = self.ctl.json("analyze", kind, run, *options)
         self.assertEqual(list(answer), ["schema", "run", "result", "trust", "notes"])
         self.assertRegex(answer["schema"], rf"^kprof\.analysis\.{kind}\.v[0-9]+$")
-        self.assertEqual(answer["run"], [run])
+        self.assertEqual(answer["run"], list(dict.fromkeys(runs)))
         for wanted in golden.get("as", []):
             self.check_as(answer, wanted, os.path.basename(trace_path))
         if WRITE and "as" not in golden:
@@ -123,6 +127,20 @@ class AnalysesTest(DaemonTest):
         for member in ("result", "notes", "trust"):
             if member in golden:
                 self.assertEqual(differences(answer[member], golden[member], member), [])
+
+    def test_a_rank_that_cannot_be_read_is_named_and_the_rest_answers(self):
+        folder = self.enterContext(kprof_testing.temporary_folder("b-"))
+        for name in os.listdir(path_of("collectives")):
+            with open(os.path.join(path_of("collectives"), name), "rb") as source:
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(source.read() + b"\n")  # so that no other test has this run
+        run = self.ctl.json("import", folder)["id"]
+        os.remove(os.path.join(self.daemon.run_folder(run), "rank1.trace.db"))
+        answer = self.ctl.json("analyze", "collectives", run)
+        self.assertEqual([reason["code"] for reason in answer["trust"]], ["part_unreadable"])
+        self.assertIn("rank1", answer["trust"][0]["message"])
+        self.assertIn("2 of 4 ranks have no trace here: 1, 3;", answer["notes"][0])
+        self.assertEqual([row["ranks"] for row in answer["result"]["collectives"]], [[0, 2], [0, 2], [0]])
 
     def check_as(self, answer, wanted, trace):
         theirs = their_rows(wanted, trace)

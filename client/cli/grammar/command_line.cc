@@ -24,7 +24,6 @@ struct Later {
 
 constexpr Later kLater[] = {
     {"report", "", "see kprofctl show RUN"},
-    {"compare", "", "ask kprofctl query for the runs' metrics"},
     {"open", "", "see kprofctl show RUN"},
     {"rank-exec", "", "use kprofctl capture command for each rank"},
     {"node", "", "run kprofctl on the node itself"},
@@ -72,6 +71,34 @@ Status TakeCommand(std::vector<std::string> command, CaptureArgs& capture) {
   return Usage("there is no command to run", "write it after --: kprofctl capture command -- CMD ARG...");
 }
 
+constexpr std::string_view kCompareVerb = "compare";
+constexpr std::string_view kBaseline = "--baseline";
+
+// What stands after `compare`: RUN... --baseline RUN... and the analysis' other options, as analyze takes them: the
+// baseline's runs are one value, with commas between.
+Result<std::vector<std::string>> WordsOfCompare(const std::vector<std::string>& words) {
+  std::vector<std::string> all = {"compare"};
+  std::string baseline;
+  const auto add = [&baseline](const std::string& run) { baseline += (baseline.empty() ? "" : ",") + run; };
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with(std::string(kBaseline) + "=")) {
+      add(words[i].substr(kBaseline.size() + 1));
+    } else if (words[i] != kBaseline) {
+      all.push_back(words[i]);
+      continue;
+    }
+    for (; i + 1 < words.size() && !words[i + 1].starts_with("-"); ++i) add(words[i + 1]);
+  }
+  if (baseline.empty()) {
+    return Usage("there is nothing to compare with", "write kprofctl compare RUN... --baseline RUN...");
+  }
+  if (all.size() == 1 || all[1].starts_with("-")) {
+    return Usage("there is no run to compare", "write it before --baseline: kprofctl compare RUN... --baseline RUN...");
+  }
+  all.insert(all.end(), {std::string(kBaseline), baseline});
+  return all;
+}
+
 // KIND and RUN are there, or nothing but --list needs to be.
 Status TakeWords(std::vector<std::string> words, AnalyzeArgs& analyze) {
   for (const std::string& word : words) RETURN_IF_ERROR(CheckText("WORD", word));
@@ -110,6 +137,7 @@ class Grammar {
     AddArtifactVerbs(verbs_);
     AddExportVerb(verbs_);
     AddAnalyzeVerb(verbs_);
+    AddCompareVerb(verbs_);
     AddDataVerbs(verbs_);
     for (const auto& [verb, finish] : verbs_.all()) {
       std::string also = "Also: --json, --socket PATH and --node HOST:PORT, before or after the verb.";
@@ -160,6 +188,9 @@ class Grammar {
         RETURN_IF_ERROR(TakeCommand(std::move(command), *capture));
         capture->tool_words = std::move(daemons);
       } else if (auto* analyze = std::get_if<AnalyzeArgs>(&asked)) {
+        if (verb->get_name() == kCompareVerb) {
+          ASSIGN_OR_RETURN(daemons, WordsOfCompare(daemons));
+        }
         RETURN_IF_ERROR(TakeWords(std::move(daemons), *analyze));
         RETURN_IF_ERROR(CheckOneForm(analyze->format, *verb));
       } else if (const auto* query = std::get_if<QueryArgs>(&asked)) {
@@ -325,8 +356,8 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args) {
     }
   }
   std::vector<std::string> daemons;
-  if (verb && words[*verb] == "analyze") {
-    daemons = TakeUnknownWords(words, *verb + 1, grammar.SpellingsOfVerb("analyze"));
+  if (verb && (words[*verb] == "analyze" || words[*verb] == kCompareVerb)) {
+    daemons = TakeUnknownWords(words, *verb + 1, grammar.SpellingsOfVerb(words[*verb]));
   } else if (verb && words[*verb] == "capture") {
     daemons = TakeToolWords(words, *verb + 1, grammar.SpellingsOfVerb("capture"));
   }

@@ -16,6 +16,7 @@ void AddRunVerbs(VerbSet& verbs);       // runs, show, wait, cancel, delete, pin
 void AddArtifactVerbs(VerbSet& verbs);  // artifacts, artifacts get|put
 void AddExportVerb(VerbSet& verbs);     // export
 void AddAnalyzeVerb(VerbSet& verbs);    // analyze
+void AddCompareVerb(VerbSet& verbs);    // compare
 void AddDataVerbs(VerbSet& verbs);      // query, backup, completion
 
 }  // namespace kprof::cli

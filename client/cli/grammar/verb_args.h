@@ -194,10 +194,15 @@ struct QueryArgs {
   bool wide = false;
 };
 
+// Verdicts of a comparison that are failures.
+enum class FailOn : uint8_t { kNothing, kSlower, kInconclusive };
+
+// Also of the verb `compare`, which asks for the analysis of that name.
 struct AnalyzeArgs {
   bool list = false;
   // KIND, RUN... and the kind's options, in the order typed. The daemon's list of options tells which words are values.
   std::vector<std::string> words;
+  FailOn fail_on = FailOn::kNothing;  // kInconclusive: slower as well
   std::optional<RowFormat> format;
   std::string table;
   int64_t timeout_ms = 0;  // 0: the daemon's default

@@ -104,6 +104,21 @@ Status ListKinds(const AnalyzeArgs& args, const v1::ListAnalysesResponse& list, 
   return OkStatus();
 }
 
+// Fails with kVerdict for a verdict that `fail_on` names; an answer without a verdict is inconclusive.
+Status CheckVerdict(const ReceivedAnalysis& answer, FailOn fail_on) {
+  if (fail_on == FailOn::kNothing) return OkStatus();
+  std::string verdict = "INCONCLUSIVE";
+  for (int i = 0; i < answer.header().facts_size(); ++i) {
+    const Cell& fact = answer.facts()[static_cast<size_t>(i)];
+    if (answer.header().facts(i).name() == "verdict" && fact.kind == v1::ColumnData::KIND_TEXT) verdict = fact.bytes;
+  }
+  const bool fails = verdict == "SLOWER" || (fail_on == FailOn::kInconclusive && verdict == "INCONCLUSIVE");
+  if (!fails) return OkStatus();
+  return Fail(ErrorCode::kVerdict, "compare", "the verdict is " + verdict,
+              verdict == "SLOWER" ? "see the kernels and operators with the largest delta_ns"
+                                  : "see its reasons; leave out --fail-on inconclusive to accept it");
+}
+
 }  // namespace
 
 Status RunVerb(const HelpOfAnalysisArgs& args, const VerbContext& context) {
@@ -137,7 +152,7 @@ Status RunVerb(const AnalyzeArgs& args, const VerbContext& context) {
   switch (args.format.value_or(context.global.json ? RowFormat::kJson : RowFormat::kTable)) {
     case RowFormat::kJson:
       PrintAnalysisJson(answer, output);
-      return OkStatus();
+      return CheckVerdict(answer, args.fail_on);
     case RowFormat::kCsv:
       if (answer.header().tables().empty()) {
         return Fail(ErrorCode::kUsage, "analyze", "the analysis has no table", "take --format json");
@@ -149,7 +164,7 @@ Status RunVerb(const AnalyzeArgs& args, const VerbContext& context) {
       break;
   }
   NoteAboutAnalysis(answer, output);
-  return OkStatus();
+  return CheckVerdict(answer, args.fail_on);
 }
 
 }  // namespace kprof::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "daemon/analysis/operators/row_indexes.h"
@@ -25,10 +26,16 @@ double NearestDouble(ArgDecimal decimal) {
 Result<SliceArgs> SliceArgs::Find(PartReader& reader, const std::vector<std::string_view>& keys) {
   SliceArgs found(reader);
   found.has_.assign(keys.size(), false);
+  // Keys of shapes are few; looking for a text among all strings of a part would cost a pass over them.
   std::map<uint32_t, size_t> by_string;
-  for (size_t key = 0; key < keys.size(); ++key) {
-    ASSIGN_OR_RETURN(const std::optional<int64_t> id, reader.FindString(keys[key]));
-    if (id) by_string.emplace(static_cast<uint32_t>(*id), key);
+  std::set<uint32_t> seen;
+  for (const ArgShape& args : reader.shapes()) {
+    for (const ArgSlot& slot : args) {
+      if (!seen.insert(slot.key).second) continue;
+      ASSIGN_OR_RETURN(const std::string text, reader.ReadString(slot.key));
+      const auto key = std::find(keys.begin(), keys.end(), text);
+      if (key != keys.end()) by_string.emplace(slot.key, static_cast<size_t>(key - keys.begin()));
+    }
   }
   for (uint32_t shape = 0; shape < reader.shapes().size(); ++shape) {
     const ArgShape& args = reader.shapes()[shape];

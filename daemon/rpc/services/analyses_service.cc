@@ -111,10 +111,12 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
   // Once.
   Status ReadRequest() {
     if (kind_ != nullptr) return OkStatus();
-    RETURN_IF_ERROR(question_.CheckLimits(request_.timeout_ms(), request_.runs_size()));
     ASSIGN_OR_RETURN(const AnalysisKind* const kind, FindAnalysisKind(request_.kind()));
-    const std::map<std::string, std::string> given(request_.options().begin(), request_.options().end());
-    ASSIGN_OR_RETURN(options_, AnalysisOptions::Read("analyze " + std::string(kind->name), kind->options, given));
+    given_ = {request_.options().begin(), request_.options().end()};
+    ASSIGN_OR_RETURN(options_, AnalysisOptions::Read("analyze " + std::string(kind->name), kind->options, given_));
+    names_ = request_.runs();
+    for (const std::string& option : OptionsWithRuns(*kind)) AddNames(given_.at(option));
+    RETURN_IF_ERROR(question_.CheckLimits(request_.timeout_ms(), names_.size()));
     if (request_.runs().empty()) {
       return Fail(ErrorCode::kUsage, "analyze " + std::string(kind->name), "it names no run",
                   "name one with a trace: an id or @last");
@@ -123,8 +125,40 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
     return OkStatus();
   }
 
+  // Those that are given and name runs.
+  std::vector<std::string> OptionsWithRuns(const AnalysisKind& kind) const {
+    std::vector<std::string> found;
+    for (const AnalysisOption& option : AllOptions(kind.options)) {
+      if (option.names_runs && given_.contains(option.name)) found.emplace_back(option.name);
+    }
+    return found;
+  }
+
+  // "a,b".
+  void AddNames(std::string_view text) {
+    while (!text.empty()) {
+      const std::string_view name = text.substr(0, text.find(','));
+      *names_.Add() = std::string(name);
+      text.remove_prefix(std::min(text.size(), name.size() + 1));
+    }
+  }
+
+  // Options name runs by their ids from now on: @last moves on.
+  Status FindRuns() {
+    RETURN_IF_ERROR(question_.FindRuns(names_, Rpc::kAnalyze));
+    auto next = static_cast<size_t>(request_.runs_size());
+    for (const std::string& option : OptionsWithRuns(*kind_)) {
+      std::string& text = given_.at(option);
+      const auto names = static_cast<size_t>(std::count(text.begin(), text.end(), ',')) + (text.ends_with(',') ? 0 : 1);
+      text.clear();
+      for (size_t i = 0; i < names; ++i) text += (i == 0 ? "" : ",") + question_.ids()[next++];
+    }
+    ASSIGN_OR_RETURN(options_, AnalysisOptions::Read(Act(), kind_->options, given_));
+    return OkStatus();
+  }
+
   Status Answer(std::stop_token stop) {
-    RETURN_IF_ERROR(question_.FindRuns(request_.runs(), Rpc::kAnalyze));
+    RETURN_IF_ERROR(FindRuns());
     budget_ = std::make_unique<WorkBudget>(timeout_ms(), stop, question_.LongWorkOfTurn());
     memory_ = std::make_unique<MemoryQuota>(kAnalysisMemoryBytes, *budget_);
     const WorkBudget::Shift shift(*budget_);
@@ -153,9 +187,23 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
     std::vector<PartLease> leases;
     std::vector<TracePart> open;
     std::vector<std::string> runs;
-    for (const TracePlace& place : PlacesAsked()) {
+    std::vector<TrustReason> broken;
+    Status first_broken = OkStatus();
+    const std::vector<TracePlace> places = PlacesAsked();
+    for (const TracePlace& place : places) {
       RETURN_IF_ERROR(StillWanted(stop));
-      ASSIGN_OR_RETURN(PartLease lease, context_.trace_parts.Borrow(place.path));
+      Result<PartLease> borrowed = context_.trace_parts.Borrow(place.path);
+      if (!borrowed.ok()) {
+        // One broken rank of many is named, and the rest answers.
+        const ErrorCode code = borrowed.status().code();
+        const bool is_lost = code == ErrorCode::kStorageBroken || code == ErrorCode::kNotFound;
+        if (!is_lost || places.size() == 1) return borrowed.status();
+        first_broken = first_broken.ok() ? borrowed.status() : first_broken;
+        broken.push_back({"part_unreadable",
+                          "part " + place.part + " of run " + place.run + " is left out: " + borrowed.status().why()});
+        continue;
+      }
+      PartLease lease = *std::move(borrowed);
       TracePart part = PartOf(*lease);
       if (place.rank) part.rank = place.rank;
       open.push_back(part);
@@ -163,7 +211,12 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
       leases.push_back(std::move(lease));
     }
     const TakeMemory take_memory = [this](int64_t bytes) { return memory_->Take(bytes); };
-    return kprof::Analyze(*kind_, AnalysisTraces(std::move(open), std::move(runs), take_memory), options_, stop);
+    if (open.empty() && !first_broken.ok()) return first_broken;
+    ASSIGN_OR_RETURN(
+        AnalysisAnswer answer,
+        kprof::Analyze(*kind_, AnalysisTraces(std::move(open), std::move(runs), take_memory), options_, stop));
+    for (TrustReason& reason : broken) answer.AddTrust(std::move(reason));
+    return answer;
   }
 
   // Without those that the catalog knows to be of other ranks: of ten thousand parts one is opened. All of them, where
@@ -253,6 +306,8 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
   const ServiceContext& context_;
   const Caller caller_;
   const v1::AnalyzeRequest request_;
+  std::map<std::string, std::string> given_;               // options; those that name runs have ids once they are found
+  google::protobuf::RepeatedPtrField<std::string> names_;  // of runs: of the request, and then of options
   TraceQuestion question_;
   const AnalysisKind* kind_ = nullptr;  // null: the request was not read yet
   AnalysisOptions options_;

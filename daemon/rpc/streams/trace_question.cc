@@ -58,6 +58,7 @@ Status TraceQuestion::FindRuns(const google::protobuf::RepeatedPtrField<std::str
     Result<ReaderPool::Lease> reader = context_.catalog.readers().Borrow();
     if (!reader.ok()) return reader.status().In(ActOn(act, name));
     ASSIGN_OR_RETURN(RunRow run, LookUpStoredRun(**reader, &context_.audit, caller_, name, rpc, act));
+    ids_.push_back(run.id);
     const auto is_same = [&run](const RunRow& other) { return other.id == run.id; };
     if (std::any_of(runs_.begin(), runs_.end(), is_same)) continue;
     if (!run.trace.empty() || without_trace == WithoutTrace::kRefused) {

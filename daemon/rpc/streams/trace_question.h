@@ -40,7 +40,10 @@ class TraceQuestion {
   enum class WithoutTrace { kRefused, kTaken };
   Status FindRuns(const google::protobuf::RepeatedPtrField<std::string>& names, Rpc rpc,
                   WithoutTrace without_trace = WithoutTrace::kRefused);
+  // Each once.
   const std::vector<RunRow>& runs() const { return runs_; }
+  // The id of each name, in their order.
+  const std::vector<std::string>& ids() const { return ids_; }
   const std::vector<TracePlace>& places() const { return places_; }
 
   // True if it may work now; false: ask again in a moment. Fails with kQueueFull when it has waited too long, for
@@ -60,6 +63,7 @@ class TraceQuestion {
   const std::string act_;
   bool knows_runs_ = false;
   std::vector<RunRow> runs_;
+  std::vector<std::string> ids_;
   std::vector<TracePlace> places_;
   std::optional<int64_t> waits_since_ns_;
   std::optional<Places::Place> place_;  // while it works long

@@ -174,6 +174,26 @@ TEST(CommandLine, WordsOfAnalyzeThatAreNoOptionsOfOursAreTheDaemons) {
   EXPECT_TRUE(Parsed<AnalyzeArgs>({"analyze", "--list"}).list);
 }
 
+TEST(CommandLine, CompareIsAnAnalysisOfTwoSides) {
+  const auto args = Parsed<AnalyzeArgs>(
+      {"compare", "a", "b", "--baseline", "c", "d", "--limit", "3", "--fail-on", "slower", "--baseline=e"});
+  EXPECT_THAT(args.words, ElementsAre("compare", "a", "b", "--limit", "3", "--baseline", "c,d,e"));
+  EXPECT_EQ(args.fail_on, FailOn::kSlower);
+  EXPECT_EQ(Parsed<AnalyzeArgs>({"compare", "a", "--baseline", "b"}).fail_on, FailOn::kNothing);
+  const std::vector<std::vector<std::string>> wrong = {
+      {"compare"},
+      {"compare", "a"},
+      {"compare", "--baseline", "b", "a"},
+      {"compare", "a", "--baseline"},
+      {"compare", "a", "--baseline", "b", "--fail-on", "faster"},
+  };
+  for (const std::vector<std::string>& words : wrong) {
+    const auto line = ParseCommandLine(words);
+    ASSERT_FALSE(line.ok());
+    EXPECT_EQ(line.status().code(), ErrorCode::kUsage);
+  }
+}
+
 TEST(CommandLine, OptionsOfAToolAreTheDaemons) {
   auto args = Parsed<CaptureArgs>(
       {"capture", "kernel", "--label", "a=b", "--set", "full", "--replay", "--timeout=2s", "--", "./a", "--set"});

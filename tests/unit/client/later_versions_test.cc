@@ -14,7 +14,6 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
   };
   const Case cases[] = {
       {{"report", "--help"}, "the verb 'report'"},
-      {{"compare", "a", "--baseline", "b"}, "the verb 'compare'"},
       {{"--json", "--socket", "s", "node", "status"}, "the verb 'node'"},
       {{"open", "a"}, "the verb 'open'"},
       {{"rank-exec"}, "the verb 'rank-exec'"},

@@ -149,7 +149,31 @@ TEST_F(AnalysesServiceTest, OfOneRankOnlyItsPartIsOpened) {
   const Answered answered = Ask(About({kFirst}, {{"rank", "1"}}));
   ASSERT_TRUE(answered.status.ok()) << answered.status.error_message();
   EXPECT_THAT(answered.batches[0].columns(0).integers(), ElementsAre(1));
+}
+
+TEST_F(AnalysesServiceTest, APartThatIsLostIsNamedAndTheOthersAnswer) {
+  StoreJob(kFirst);
+  ASSERT_TRUE(std::filesystem::remove(layout().TracePartPath(kFirst, "rank0")));
+  const Answered answered = Ask(About({kFirst}));
+  ASSERT_TRUE(answered.status.ok()) << answered.status.error_message();
+  EXPECT_THAT(answered.batches[0].columns(0).integers(), ElementsAre(1));
+  ASSERT_EQ(answered.end.trust_size(), 1);
+  EXPECT_EQ(answered.end.trust(0).code(), "part_unreadable");
+  EXPECT_THAT(answered.end.trust(0).message(), testing::HasSubstr("part rank0 of run"));
+  ASSERT_TRUE(std::filesystem::remove(layout().TracePartPath(kFirst, "rank1")));
   EXPECT_EQ(Ask(About({kFirst})).status.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(AnalysesServiceTest, AnOptionThatNamesRunsAsksTheirTraces) {
+  StoreJob(kFirst);
+  StoreJob(kSecond);
+  v1::AnalyzeRequest request = About({"@last~1"}, {{"baseline", "@last"}});
+  request.set_kind("compare");
+  const Answered answered = Ask(request);
+  ASSERT_TRUE(answered.status.ok()) << answered.status.error_message();
+  EXPECT_THAT(answered.header.run_ids(), testing::UnorderedElementsAre(kFirst, kSecond));
+  (*request.mutable_options())["baseline"] = "nosuchrun";
+  EXPECT_EQ(Ask(request).status.error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_F(AnalysesServiceTest, WhatMakesNoSenseIsUsageAndSaysWhatDoes) {

@@ -1,0 +1,309 @@
+#include "daemon/analysis/functions/communication_calls.h"
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "daemon/analysis/functions/slice_args.h"
+#include "daemon/analysis/operators/correlated_slices.h"
+#include "daemon/analysis/operators/part_filter.h"
+#include "daemon/analysis/operators/row_indexes.h"
+
+namespace kprof {
+
+uint32_t TextNumbers::NumberOf(std::string_view text) {
+  const auto found = numbers_.find(text);
+  if (found != numbers_.end()) return found->second;
+  const auto added = numbers_.emplace(std::string(text), static_cast<uint32_t>(texts_.size())).first;
+  texts_.push_back(&added->first);
+  return added->second;
+}
+
+namespace {
+
+// What arguments tell, by their places in the list below.
+struct Tells {
+  enum Key : size_t {
+    kName,
+    kInElements,
+    kOutElements,
+    kType,
+    kGroup,
+    kGroupRanks,
+    kGroupSize,
+    kSequence,
+    kDims,
+    kTypes
+  };
+};
+const std::vector<std::string_view> kCollectiveKeys = {
+    "Collective name", "In msg nelems", "Out msg nelems", "dtype",      "Process Group Name", "Process Group Ranks",
+    "Group size",      "Seq",           "Input Dims",     "Input type",
+};
+
+constexpr int64_t kMostElements = int64_t{1} << 48;  // a bound on nonsense
+
+std::optional<int64_t> CountOf(std::optional<double> number) {
+  if (!number || *number < 0 || *number > static_cast<double>(kMostElements)) return std::nullopt;
+  return static_cast<int64_t>(*number);
+}
+
+// The product of the first list of numbers: 12 of "[[3,4],[]]". Nothing where that is empty or no list.
+std::optional<int64_t> ElementsOf(std::string_view dims) {
+  if (!dims.starts_with("[[")) return std::nullopt;
+  dims.remove_prefix(2);
+  int64_t elements = 1;
+  bool has_one = false;
+  while (!dims.empty() && dims.front() != ']') {
+    int64_t dim = 0;
+    const auto [end, error] = std::from_chars(dims.data(), dims.data() + dims.size(), dim);
+    if (error != std::errc() || dim < 0 || dim > kMostElements) return std::nullopt;
+    if (dim != 0 && elements > kMostElements / dim) return std::nullopt;
+    elements *= dim;
+    has_one = true;
+    dims.remove_prefix(static_cast<size_t>(end - dims.data()));
+    if (dims.starts_with(",")) dims.remove_prefix(1);
+  }
+  return has_one ? std::optional(elements) : std::nullopt;
+}
+
+// The first of a list of texts: float of ["float",""].
+std::string_view FirstText(std::string_view list) {
+  if (!list.starts_with("[\"")) return "";
+  list.remove_prefix(2);
+  return list.substr(0, std::min(list.find('"'), list.size()));
+}
+
+// What a slice's arguments say of a collective.
+struct Told {
+  CommunicationCall call;  // without times
+  bool has_sizes = false;
+};
+
+class CollectiveArguments {
+ public:
+  CollectiveArguments(SliceArgs args, TextNumbers& texts) : args_(std::move(args)), texts_(texts) {}
+
+  Status Select(const Segment& segment, const RowSelection& selection) {
+    return args_.Read(segment, selection, values_);
+  }
+
+  Result<Told> Of(size_t row) {
+    Told told;
+    ASSIGN_OR_RETURN(const std::string name, args_.TextOf(values_[Tells::kName][row]));
+    if (!name.empty()) told.call.kind = KindOfCollective(name);
+    ASSIGN_OR_RETURN(const std::string group, TextOrDigits(values_[Tells::kGroup][row]));
+    told.call.group = texts_.NumberOf(group);
+    ASSIGN_OR_RETURN(const std::string ranks, args_.TextOf(values_[Tells::kGroupRanks][row]));
+    told.call.group_ranks = texts_.NumberOf(ranks);
+    ASSIGN_OR_RETURN(told.call.group_size, NumberAt(Tells::kGroupSize, row));
+    if (told.call.group_size == 0) told.call.group_size.reset();
+    ASSIGN_OR_RETURN(told.call.sequence, NumberAt(Tells::kSequence, row));
+    ASSIGN_OR_RETURN(std::string type, args_.TextOf(values_[Tells::kType][row]));
+    ASSIGN_OR_RETURN(std::optional<int64_t> in, NumberAt(Tells::kInElements, row));
+    ASSIGN_OR_RETURN(const std::optional<int64_t> out, NumberAt(Tells::kOutElements, row));
+    if (!in && !out) {
+      ASSIGN_OR_RETURN(const std::string dims, args_.TextOf(values_[Tells::kDims][row]));
+      ASSIGN_OR_RETURN(const std::string types, args_.TextOf(values_[Tells::kTypes][row]));
+      in = ElementsOf(dims);
+      if (in) type = std::string(FirstText(types));
+    }
+    told.call.type = texts_.NumberOf(type);
+    const std::optional<int64_t> bytes = BytesOfElement(type);
+    if (bytes && in) told.call.in_bytes = *in * *bytes;
+    if (bytes && out) told.call.out_bytes = *out * *bytes;
+    told.has_sizes = told.call.in_bytes || told.call.out_bytes;
+    return told;
+  }
+
+ private:
+  Result<std::optional<int64_t>> NumberAt(Tells::Key key, size_t row) {
+    ASSIGN_OR_RETURN(const std::optional<double> number, args_.NumberOf(values_[key][row]));
+    return CountOf(number);
+  }
+
+  // A group's name is a text; older traces have a number.
+  Result<std::string> TextOrDigits(const SliceArg& arg) {
+    if (arg.type == ArgType::kInteger) return std::to_string(arg.value);
+    return args_.TextOf(arg);
+  }
+
+  SliceArgs args_;
+  TextNumbers& texts_;
+  std::vector<std::vector<SliceArg>> values_;
+};
+
+// A slice of the host that tells of the collectives launched in it.
+struct CollectiveSlice {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  Told told;
+};
+
+constexpr std::string_view kParameterSlices = "record_param_comms";
+constexpr std::string_view kNcclPrefix = "nccl:";
+
+// By track, in the order of their begins.
+Result<std::map<uint32_t, std::vector<CollectiveSlice>>> FindCollectiveSlices(const TracePart& part,
+                                                                              const StopSignal& stop,
+                                                                              TextNumbers& texts,
+                                                                              MemoryCharge& charge) {
+  PartReader& reader = *part.reader;
+  std::map<uint32_t, std::vector<CollectiveSlice>> found;
+  EventFilter filter;
+  filter.accepts_name = [](std::string_view name) { return name == kParameterSlices || name.starts_with(kNcclPrefix); };
+  ASSIGN_OR_RETURN(const PartFilter bound, PartFilter::Bind(filter, part, EventKind::kSlice));
+  if (bound.never()) return found;
+  ASSIGN_OR_RETURN(SliceArgs args, SliceArgs::Find(reader, kCollectiveKeys));
+  CollectiveArguments arguments(std::move(args), texts);
+  std::vector<int64_t> times;
+  std::vector<int64_t> durations;
+  std::vector<int64_t> names;
+  std::vector<int64_t> tracks;
+  RETURN_IF_ERROR(bound.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
+    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTime, selection, times));
+    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kDuration, selection, durations));
+    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kName, selection, names));
+    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTrack, selection, tracks));
+    RETURN_IF_ERROR(arguments.Select(segment, selection));
+    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(times.size() * sizeof(CollectiveSlice))));
+    for (size_t i = 0; i < times.size(); ++i) {
+      const auto track = static_cast<size_t>(tracks[i]);
+      if (track >= reader.tracks().size() || reader.tracks()[track].kind == "gpu_stream") continue;
+      CollectiveSlice slice{.begin_ns = SafeTime(times[i])};
+      slice.end_ns = SafeEndOf(slice.begin_ns, durations[i]);
+      ASSIGN_OR_RETURN(slice.told, arguments.Of(i));
+      ASSIGN_OR_RETURN(const std::string name, reader.ReadString(names[i]));
+      if (slice.told.call.kind == CollectiveKind::kOther && name != kParameterSlices) {
+        slice.told.call.kind = KindOfCollective(std::string_view(name).substr(kNcclPrefix.size()));
+      }
+      found[static_cast<uint32_t>(track)].push_back(slice);
+    }
+    return OkStatus();
+  }));
+  for (auto& [track, slices] : found) {
+    std::stable_sort(slices.begin(), slices.end(), [](const CollectiveSlice& a, const CollectiveSlice& b) {
+      return std::pair(a.begin_ns, -a.end_ns) < std::pair(b.begin_ns, -b.end_ns);
+    });
+  }
+  return found;
+}
+
+// Takes over what `call` does not have.
+void Complete(const Told& told, CommunicationCall& call, bool& has_kind) {
+  if (!has_kind && told.call.kind != CollectiveKind::kOther) {
+    call.kind = told.call.kind;
+    has_kind = true;
+  }
+  if (call.group == 0) call.group = told.call.group;
+  if (call.group_ranks == 0) call.group_ranks = told.call.group_ranks;
+  if (!call.group_size) call.group_size = told.call.group_size;
+  if (!call.sequence) call.sequence = told.call.sequence;
+  if (!call.in_bytes && !call.out_bytes && told.has_sizes) {
+    call.in_bytes = told.call.in_bytes;
+    call.out_bytes = told.call.out_bytes;
+    call.type = told.call.type;
+  }
+}
+
+// The slices around a launch lie within each other, and few: record_param_comms around nccl:all_reduce.
+constexpr size_t kMostAround = 4;
+
+Status CompleteFromHost(const AnalysisTraces& traces, size_t part, const EventFilter& work, const StopSignal& stop,
+                        const std::unordered_map<int64_t, size_t>& by_row, TextNumbers& texts, MemoryCharge& charge,
+                        std::vector<CommunicationCall>& calls, std::vector<bool>& has_kind) {
+  const TracePart& of = traces.parts()[part];
+  ASSIGN_OR_RETURN(const auto host, FindCollectiveSlices(of, stop, texts, charge));
+  if (host.empty()) return OkStatus();
+  std::vector<uint8_t> host_tracks(of.reader->tracks().size(), 0);
+  for (const auto& [track, slices] : host) host_tracks[track] = 1;
+  TracePart from = of;
+  from.tracks = &host_tracks;
+  CorrelationRequest request{.from = {}, .to = work, .take_memory = traces.take_memory()};
+  ASSIGN_OR_RETURN(const auto pairs, CorrelatedSlices::Make(from, of, request));
+  constexpr size_t kWindowOfPairs = 4096;
+  std::vector<CorrelatedPair> window;
+  do {
+    RETURN_IF_ERROR(pairs->Next(kWindowOfPairs, stop, window));
+    for (const CorrelatedPair& pair : window) {
+      const auto call = by_row.find(pair.to.row);
+      const auto slices = host.find(pair.from.track);
+      if (call == by_row.end() || slices == host.end()) continue;
+      const int64_t launch_ns = SafeTime(pair.from.time_ns);
+      auto next = std::upper_bound(slices->second.begin(), slices->second.end(), launch_ns,
+                                   [](int64_t time, const CollectiveSlice& slice) { return time < slice.begin_ns; });
+      bool is_told = has_kind[call->second];
+      for (size_t looked = 0; next != slices->second.begin() && looked < kMostAround; ++looked) {
+        --next;
+        if (next->end_ns >= launch_ns) Complete(next->told, calls[call->second], is_told);
+      }
+      has_kind[call->second] = is_told;
+    }
+  } while (!window.empty());
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<std::vector<CommunicationCall>> FindCommunicationCalls(const AnalysisTraces& traces, size_t part,
+                                                              const DeviceScope& scope, const StopSignal& stop,
+                                                              TextNumbers& texts, MemoryCharge& charge) {
+  const TracePart& of = traces.parts()[part];
+  PartReader& reader = *of.reader;
+  std::vector<CommunicationCall> calls;
+  std::vector<bool> has_kind;  // from arguments: the kernel's name says SendRecv for an all-to-all
+  EventFilter work = scope.WorkOf(part, KernelType::kCommunication);
+  const int64_t from = std::exchange(work.from_ns, std::nullopt).value_or(kFirstTimeNs);
+  const int64_t to = std::exchange(work.to_ns, std::nullopt).value_or(kLastTimeNs);
+  ASSIGN_OR_RETURN(const PartFilter bound, PartFilter::Bind(work, of, EventKind::kSlice));
+  if (bound.never()) return calls;
+  ASSIGN_OR_RETURN(SliceArgs args, SliceArgs::Find(reader, kCollectiveKeys));
+  CollectiveArguments arguments(std::move(args), texts);
+  std::unordered_map<int64_t, size_t> untold;  // by their rows
+  std::unordered_map<int64_t, std::pair<uint32_t, CollectiveKind>> of_names;
+  std::vector<int64_t> times;
+  std::vector<int64_t> durations;
+  std::vector<int64_t> names;
+  std::vector<int64_t> tracks;
+  RETURN_IF_ERROR(bound.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
+    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTime, selection, times));
+    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kDuration, selection, durations));
+    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kName, selection, names));
+    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTrack, selection, tracks));
+    RETURN_IF_ERROR(arguments.Select(segment, selection));
+    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(times.size() * sizeof(CommunicationCall))));
+    for (size_t i = 0; i < times.size(); ++i) {
+      if (tracks[i] < 0 || static_cast<size_t>(tracks[i]) >= reader.tracks().size()) {
+        return reader.Broken("a slice is on a track that is not there");
+      }
+      const auto [name, is_new] = of_names.try_emplace(names[i]);
+      if (is_new) {
+        ASSIGN_OR_RETURN(const std::string text, reader.ReadString(names[i]));
+        name->second = {texts.NumberOf(text), KindOfCollective(text)};
+      }
+      ASSIGN_OR_RETURN(const Told told, arguments.Of(i));
+      CommunicationCall call = told.call;
+      call.begin_ns = SafeTime(times[i]);
+      call.end_ns = SafeEndOf(call.begin_ns, durations[i]);
+      call.is_asked = call.begin_ns < to && std::max(call.end_ns, call.begin_ns + 1) > from;
+      call.track = static_cast<uint32_t>(tracks[i]);
+      call.kernel = name->second.first;
+      has_kind.push_back(call.kind != CollectiveKind::kOther);
+      if (!has_kind.back()) call.kind = name->second.second;
+      if (!told.has_sizes) untold.emplace(segment.first_row + (selection.all ? i : selection.rows[i]), calls.size());
+      calls.push_back(call);
+    }
+    return OkStatus();
+  }));
+  if (!untold.empty()) {
+    RETURN_IF_ERROR(CompleteFromHost(traces, part, work, stop, untold, texts, charge, calls, has_kind));
+  }
+  std::stable_sort(calls.begin(), calls.end(), [](const CommunicationCall& a, const CommunicationCall& b) {
+    return std::tie(a.begin_ns, a.track) < std::tie(b.begin_ns, b.track);
+  });
+  return calls;
+}
+
+}  // namespace kprof

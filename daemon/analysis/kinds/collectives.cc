@@ -1,0 +1,672 @@
+// Collectives across ranks: who was late, what it cost, how fast they were. Docs: docs/analyses/collectives.md.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "daemon/analysis/analysis_kind.h"
+#include "daemon/analysis/functions/communication_calls.h"
+#include "daemon/analysis/functions/device_scope.h"
+#include "daemon/analysis/functions/matched_collectives.h"
+#include "daemon/analysis/operators/interval_sweep.h"
+
+namespace kprof {
+namespace {
+
+enum CollectiveTable : size_t { kCollectiveRows, kRankSums, kStepSums, kMessageSums };
+
+// The parts of one run.
+struct RunParts {
+  std::string run;
+  std::vector<size_t> parts;
+};
+
+std::vector<RunParts> PartsOfRuns(const AnalysisTraces& traces) {
+  std::vector<RunParts> all;
+  for (size_t part = 0; part < traces.parts().size(); ++part) {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const RunParts& one) { return one.run == traces.run(part); });
+    if (found != all.end()) {
+      found->parts.push_back(part);
+    } else {
+      all.push_back({traces.run(part), {part}});
+    }
+  }
+  for (RunParts& one : all) {
+    std::stable_sort(one.parts.begin(), one.parts.end(),
+                     [&](size_t a, size_t b) { return traces.parts()[a].rank < traces.parts()[b].rank; });
+  }
+  return all;
+}
+
+// "0, 3 to 7".
+std::string ListOfNumbers(const std::set<int64_t>& numbers) {
+  std::string text;
+  for (auto at = numbers.begin(); at != numbers.end();) {
+    const int64_t first = *at;
+    int64_t last = first;
+    for (++at; at != numbers.end() && *at == last + 1; ++at) last = *at;
+    text += (text.empty() ? "" : ", ") + std::to_string(first);
+    if (last > first) text += (last == first + 1 ? ", " : " to ") + std::to_string(last);
+  }
+  return text;
+}
+
+std::string MillisecondsText(int64_t ns) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.3f ms", static_cast<double>(ns) / 1e6);
+  return text;
+}
+
+// How long compute kernels of a rank ran, in each of its steps; without steps, at all.
+class StepLoads {
+ public:
+  struct Load {
+    std::optional<int64_t> step;
+    int64_t wall_ns = 0;
+    int64_t compute_ns = 0;
+  };
+
+  StepLoads() = default;
+  explicit StepLoads(std::vector<ProfilerStep> steps) : steps_(std::move(steps)), compute_ns_(steps_.size(), 0) {
+    std::sort(steps_.begin(), steps_.end(),
+              [](const ProfilerStep& a, const ProfilerStep& b) { return a.begin_ns < b.begin_ns; });
+    int64_t end = kFirstTimeNs;
+    for (const ProfilerStep& step : steps_) ends_.push_back(end = std::max(end, step.end_ns));
+  }
+
+  // REQUIRES: none overlaps another, and they come in the order of time.
+  void AddCompute(const Interval& piece) {
+    if (all_ns_ == 0) first_ns_ = piece.begin_ns;
+    last_ns_ = piece.end_ns;
+    all_ns_ += piece.end_ns - piece.begin_ns;
+    auto at = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), piece.begin_ns) - ends_.begin());
+    for (; at < steps_.size() && steps_[at].begin_ns < piece.end_ns; ++at) {
+      const int64_t begin = std::max(steps_[at].begin_ns, piece.begin_ns);
+      compute_ns_[at] += std::max<int64_t>(std::min(steps_[at].end_ns, piece.end_ns) - begin, 0);
+    }
+  }
+
+  std::vector<Load> loads() const {
+    std::vector<Load> all;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      all.push_back({steps_[i].number, steps_[i].end_ns - steps_[i].begin_ns, compute_ns_[i]});
+    }
+    if (steps_.empty() && all_ns_ > 0) all.push_back({std::nullopt, last_ns_ - first_ns_, all_ns_});
+    return all;
+  }
+
+ private:
+  std::vector<ProfilerStep> steps_;  // by their begins
+  std::vector<int64_t> ends_;        // the latest end up to each
+  std::vector<int64_t> compute_ns_;
+  int64_t all_ns_ = 0;
+  int64_t first_ns_ = 0;
+  int64_t last_ns_ = 0;
+};
+
+// What is read of a run.
+struct RunCommunication {
+  std::vector<Communicator> ranks;
+  std::vector<std::vector<StepLoads>> loads;  // of each: of its parts
+  std::vector<std::string> hosts;             // of each: the node; empty: not known
+  int64_t world_size = 0;                     // 0: no part says it
+  bool are_devices = false;                   // a number is a device: its part has no rank, or several devices
+  bool have_groups = false;
+  bool have_bases = true;  // all parts know the time of their base
+};
+
+// The name of the node that a part was made on, where its source says it.
+std::string HostOf(const PartReader& reader) {
+  for (const char* fact : {"source.hostname", "source.host_name", "host"}) {
+    if (const std::optional<std::string> name = reader.TextFact(fact)) return *name;
+  }
+  return "";
+}
+
+// Of the parts of a run, or of the parts of one rank: their times count from the first base.
+class RunReader {
+ public:
+  RunReader(const AnalysisTraces& traces, const DeviceScope& scope, const StopSignal& stop, TextNumbers& texts,
+            MemoryCharge& charge)
+      : traces_(traces), scope_(scope), stop_(stop), texts_(texts), charge_(charge) {}
+
+  Result<RunCommunication> Read(const std::vector<size_t>& parts, AnalysisAnswer& answer) {
+    RunCommunication run;
+    std::optional<int64_t> first;
+    for (const size_t part : parts) {
+      const std::optional<int64_t> base = BaseOf(part);
+      run.have_bases &= base || parts.size() == 1;
+      if (base && (!first || *base < *first)) first = base;
+    }
+    std::set<int64_t> broken;
+    for (const size_t part : parts) {
+      if (scope_.never(part)) continue;
+      const Status read = ReadPart(part, FromBase(BaseOf(part), first), run);
+      if (read.ok()) continue;
+      if (read.code() != ErrorCode::kStorageBroken || parts.size() == 1) return read;
+      if (traces_.parts()[part].rank) broken.insert(*traces_.parts()[part].rank);
+      answer.AddTrust({"rank_unreadable", traces_.NameOf(part) + " is left out: " + read.why()});
+    }
+    for (Communicator& rank : run.ranks) {
+      std::stable_sort(rank.calls.begin(), rank.calls.end(),
+                       [](const CommunicationCall& a, const CommunicationCall& b) { return a.begin_ns < b.begin_ns; });
+    }
+    NoteMissing(run, parts, broken, answer);
+    return run;
+  }
+
+ private:
+  std::optional<int64_t> BaseOf(size_t part) const { return traces_.parts()[part].reader->IntegerFact("base_unix_ns"); }
+
+  Status ReadPart(size_t part, int64_t from_first_ns, RunCommunication& run) {
+    const TracePart& of = traces_.parts()[part];
+    ASSIGN_OR_RETURN(std::vector<CommunicationCall> calls,
+                     FindCommunicationCalls(traces_, part, scope_, stop_, texts_, charge_));
+    ASSIGN_OR_RETURN(std::vector<ProfilerStep> steps, FindProfilerSteps(of, stop_));
+    const int64_t from = scope_.from_ns(part).value_or(kFirstTimeNs);
+    const int64_t to = scope_.to_ns(part).value_or(kLastTimeNs);
+    std::erase_if(steps, [&](const ProfilerStep& step) { return step.begin_ns >= to || step.end_ns <= from; });
+    const std::vector<TrackRow>& tracks = of.reader->tracks();
+    std::map<std::optional<int64_t>, StepLoads>
+        devices;  // those that communicate; of a rank without any: none is known
+    for (const CommunicationCall& call : calls) devices.emplace(tracks[call.track].device, StepLoads(steps));
+    const bool by_device = !of.rank || devices.size() > 1;
+    if (devices.empty() && !by_device) devices.emplace(std::nullopt, StepLoads(steps));
+    std::vector<StepLoads*> of_groups;
+    std::map<std::optional<int64_t>, uint32_t> group_of;
+    for (auto& [device, load] : devices) {
+      group_of.emplace(device, static_cast<uint32_t>(of_groups.size()));
+      of_groups.push_back(&load);
+    }
+    std::vector<uint32_t> groups;
+    for (const TrackRow& track : tracks) {
+      const auto found = group_of.find(track.device);
+      const auto others = static_cast<uint32_t>(of_groups.size());
+      groups.push_back(by_device ? (found == group_of.end() ? others : found->second) : 0);
+    }
+    const EventFilter filters[] = {scope_.WorkOf(part, KernelType::kCompute)};
+    RETURN_IF_ERROR(SweepSlices(
+        of, filters, groups, stop_,
+        [&](uint32_t group, std::span<const std::vector<Interval>> pieces, std::span<const int64_t> /*slices*/) {
+          if (group >= of_groups.size()) return;
+          for (const Interval& piece : pieces[0]) of_groups[group]->AddCompute(piece);
+        }));
+    // All is read: from here on nothing fails.
+    run.world_size = std::max(run.world_size, of.reader->IntegerFact("world_size").value_or(0));
+    run.are_devices |= by_device && !devices.empty();
+    std::map<std::optional<int64_t>, size_t> places;
+    for (auto& [device, load] : devices) {
+      const size_t place = by_device ? AddRank(run, part, device.value_or(0)) : PlaceOfRank(run, part, *of.rank);
+      run.loads[place].push_back(std::move(load));
+      places.emplace(device, place);
+    }
+    for (CommunicationCall& call : calls) {
+      call.begin_ns = FromFirst(call.begin_ns, from_first_ns);
+      call.end_ns = FromFirst(call.end_ns, from_first_ns);
+      run.have_groups |= call.group != 0;
+      run.ranks[places.at(tracks[call.track].device)].calls.push_back(call);
+    }
+    return OkStatus();
+  }
+
+  static int64_t FromBase(std::optional<int64_t> base, std::optional<int64_t> first) {
+    return base && first ? SafeTime(*base) - SafeTime(*first) : 0;
+  }
+
+  static int64_t FromFirst(int64_t time_ns, int64_t from_first_ns) {
+    return std::clamp(SafeTime(time_ns) + SafeTime(from_first_ns), -kLastCallNs, kLastCallNs);
+  }
+
+  size_t AddRank(RunCommunication& run, size_t part, int64_t number) const {
+    run.ranks.push_back({part, number, {}});
+    run.loads.emplace_back();
+    run.hosts.push_back(HostOf(*traces_.parts()[part].reader));
+    return run.ranks.size() - 1;
+  }
+
+  // Parts of one rank are stretches of its time. They follow each other here.
+  size_t PlaceOfRank(RunCommunication& run, size_t part, int64_t rank) const {
+    const bool is_last = !run.ranks.empty() && traces_.parts()[run.ranks.back().part].rank == rank;
+    return is_last ? run.ranks.size() - 1 : AddRank(run, part, rank);
+  }
+
+  void NoteMissing(const RunCommunication& run, const std::vector<size_t>& parts, const std::set<int64_t>& broken,
+                   AnalysisAnswer& answer) const {
+    constexpr int64_t kMostRanks = 1 << 20;
+    std::set<int64_t> there = broken;
+    for (const size_t part : parts) {
+      if (traces_.parts()[part].rank) there.insert(*traces_.parts()[part].rank);
+    }
+    if (run.world_size <= 1 || run.world_size > kMostRanks || there.empty()) return;
+    std::set<int64_t> missing;
+    for (int64_t rank = 0; rank < run.world_size; ++rank) {
+      if (!there.contains(rank)) missing.insert(rank);
+    }
+    if (missing.empty()) return;
+    answer.AddNote(std::to_string(missing.size()) + " of " + std::to_string(run.world_size) +
+                   " ranks have no trace here: " + ListOfNumbers(missing) +
+                   "; each of them may have been later than the last one seen");
+  }
+
+  const AnalysisTraces& traces_;
+  const DeviceScope& scope_;
+  const StopSignal& stop_;
+  TextNumbers& texts_;
+  MemoryCharge& charge_;
+};
+
+// What a collective was, seen by all of its ranks.
+struct CollectiveFacts {
+  const CommunicationCall* call = nullptr;  // of its first rank
+  int64_t first_begin_ns = 0;
+  int64_t last_begin_ns = 0;
+  int64_t before_last_ns = 0;  // the begin of the last but one
+  int64_t last_end_ns = 0;
+  int64_t longest_ns = 0;
+  size_t last = 0;  // of its members
+  std::optional<int64_t> bytes;
+  std::optional<int64_t> group_size;
+  std::optional<bool> between_nodes;
+  int64_t wait_ns = 0;
+
+  int64_t transfer_ns() const { return std::max<int64_t>(last_end_ns - last_begin_ns, 0); }
+};
+
+int64_t WaitOf(const CollectiveMember& member, int64_t last_begin_ns) {
+  return std::max<int64_t>(std::min(last_begin_ns, member.end_ns) - member.begin_ns, 0);
+}
+
+// The bytes that nccl-tests counts: of the whole result, or of the whole of what is scattered.
+std::optional<int64_t> BytesOfCall(const CommunicationCall& call, int64_t ranks) {
+  const auto all_of = [ranks](const std::optional<int64_t>& whole,
+                              const std::optional<int64_t>& piece) -> std::optional<int64_t> {
+    if (whole) return whole;
+    if (!piece || *piece > kLastTimeNs / std::max<int64_t>(ranks, 1)) return std::nullopt;
+    return *piece * ranks;
+  };
+  if (call.kind == CollectiveKind::kAllGather) return all_of(call.out_bytes, call.in_bytes);
+  if (call.kind == CollectiveKind::kReduceScatter) return all_of(call.in_bytes, call.out_bytes);
+  if (!call.in_bytes || !call.out_bytes) return call.in_bytes ? call.in_bytes : call.out_bytes;
+  return std::max(*call.in_bytes, *call.out_bytes);
+}
+
+CollectiveFacts FactsOf(const RunCommunication& run, const MatchedCollective& one) {
+  CollectiveFacts facts;
+  const auto call_of = [&run](const CollectiveMember& member) -> const CommunicationCall& {
+    return run.ranks[member.rank].calls[member.call];
+  };
+  facts.call = &call_of(one.members.front());
+  for (const CollectiveMember& member : one.members) {
+    if (call_of(member).group_size) facts.group_size = call_of(member).group_size;
+  }
+  const int64_t ranks = facts.group_size.value_or(static_cast<int64_t>(one.members.size()));
+  std::vector<int64_t> begins;
+  std::set<std::string> hosts;
+  for (size_t i = 0; i < one.members.size(); ++i) {
+    const CollectiveMember& member = one.members[i];
+    begins.push_back(member.begin_ns);
+    if (member.begin_ns > one.members[facts.last].begin_ns) facts.last = i;
+    facts.last_end_ns = i == 0 ? member.end_ns : std::max(facts.last_end_ns, member.end_ns);
+    facts.longest_ns = std::max(facts.longest_ns, member.length_ns());
+    const std::optional<int64_t> bytes = BytesOfCall(call_of(member), ranks);
+    if (bytes) facts.bytes = std::max(facts.bytes.value_or(0), *bytes);
+    hosts.insert(run.hosts[member.rank]);
+  }
+  std::sort(begins.begin(), begins.end());
+  facts.first_begin_ns = begins.front();
+  facts.last_begin_ns = begins.back();
+  facts.before_last_ns = begins.size() > 1 ? begins[begins.size() - 2] : begins.back();
+  for (const CollectiveMember& member : one.members)
+    facts.wait_ns = SaturatingSum(facts.wait_ns, WaitOf(member, facts.last_begin_ns));
+  if (one.members.size() > 1 && !hosts.contains("")) facts.between_nodes = hosts.size() > 1;
+  return facts;
+}
+
+AnalysisValue GbPerSecond(std::optional<double> factor, std::optional<int64_t> bytes, int64_t ns) {
+  if (!factor || !bytes || ns <= 0) return AnalysisValue();
+  return *factor * static_cast<double>(*bytes) / static_cast<double>(ns);
+}
+
+AnalysisValue TextOrNothing(const std::string& text) {
+  return text.empty() ? AnalysisValue() : AnalysisValue(text);
+}
+
+AnalysisValue TruthOf(std::optional<bool> truth) {
+  return truth ? AnalysisValue(int64_t{*truth ? 1 : 0}) : AnalysisValue();
+}
+
+struct RankSum {
+  int64_t collectives = 0;
+  int64_t matched = 0;
+  int64_t communication_ns = 0;  // of those that are matched, here and below
+  int64_t wait_ns = 0;
+  int64_t times_last = 0;
+  int64_t delay_ns = 0;        // after the last but one
+  int64_t others_wait_ns = 0;  // for this rank
+};
+
+struct MessageSum {
+  int64_t count = 0;
+  int64_t least_bytes = 0;
+  int64_t most_bytes = 0;
+  int64_t bytes = 0;
+  int64_t transfer_ns = 0;
+  int64_t wait_ns = 0;
+  double bus_bytes = 0;
+};
+
+// The answer about one run.
+class RunAnswer {
+ public:
+  RunAnswer(std::string name, const RunCommunication& run, const MatchedCollectives& matched, const TextNumbers& texts,
+            AnalysisAnswer& answer)
+      : name_(std::move(name)), run_(run), matched_(matched), texts_(texts), answer_(answer), sums_(run.ranks.size()) {}
+
+  Status Add() {
+    for (const MatchedCollective& one : matched_.collectives) {
+      const bool is_asked = std::any_of(one.members.begin(), one.members.end(), [this](const auto& member) {
+        return run_.ranks[member.rank].calls[member.call].is_asked;
+      });
+      if (is_asked) RETURN_IF_ERROR(AddCollective(one));
+    }
+    RETURN_IF_ERROR(AddRanks());
+    RETURN_IF_ERROR(AddSteps());
+    RETURN_IF_ERROR(AddMessages());
+    AddNotes();
+    return OkStatus();
+  }
+
+ private:
+  Status AddCollective(const MatchedCollective& one) {
+    const CollectiveFacts facts = FactsOf(run_, one);
+    ++collectives_;
+    const bool is_matched = one.members.size() > 1 && AreComparable(one);
+    const int64_t ranks = facts.group_size.value_or(static_cast<int64_t>(one.members.size()));
+    std::string list = "[";
+    for (const CollectiveMember& member : one.members) {
+      list += (list.size() == 1 ? "" : ",") + std::to_string(run_.ranks[member.rank].number);
+    }
+    list += "]";
+    const auto known = [is_matched](int64_t value) { return is_matched ? AnalysisValue(value) : AnalysisValue(); };
+    const auto speed = [&](std::optional<double> factor) {
+      return is_matched ? GbPerSecond(factor, facts.bytes, facts.transfer_ns()) : AnalysisValue();
+    };
+    const CommunicationCall& call = *facts.call;
+    RETURN_IF_ERROR(answer_.AddRow(
+        kCollectiveRows,
+        {name_, std::string(NameOfCollective(call.kind)), TextOrNothing(texts_.TextOf(call.group)), list,
+         ValueOf(facts.bytes), known(facts.last_begin_ns - facts.first_begin_ns), known(facts.transfer_ns()),
+         known(run_.ranks[one.members[facts.last].rank].number), speed(1.0), speed(BusFactor(call.kind, ranks)),
+         facts.first_begin_ns, facts.longest_ns, known(facts.wait_ns), ValueOf(call.sequence),
+         ValueOf(facts.group_size), TextOrNothing(texts_.TextOf(call.type)), TruthOf(facts.between_nodes),
+         texts_.TextOf(call.kernel)}));
+    for (const CollectiveMember& member : one.members) {
+      RankSum& sum = sums_[member.rank];
+      ++sum.collectives;
+      if (!is_matched) continue;
+      ++sum.matched;
+      sum.communication_ns = SaturatingSum(sum.communication_ns, member.length_ns());
+      sum.wait_ns = SaturatingSum(sum.wait_ns, WaitOf(member, facts.last_begin_ns));
+    }
+    if (!is_matched) {
+      ++alone_;
+      return OkStatus();
+    }
+    RankSum& last = sums_[one.members[facts.last].rank];
+    ++last.times_last;
+    last.delay_ns = SaturatingSum(last.delay_ns, facts.last_begin_ns - facts.before_last_ns);
+    last.others_wait_ns = SaturatingSum(last.others_wait_ns, facts.wait_ns);
+    AddMessage(facts, ranks);
+    return OkStatus();
+  }
+
+  // True if the times of its ranks count from one point, as far as that is known.
+  bool AreComparable(const MatchedCollective& one) const {
+    return run_.have_bases || std::none_of(one.members.begin(), one.members.end(), [this](const auto& member) {
+             return matched_.clocks[member.rank].state == ClockState::kUnknown;
+           });
+  }
+
+  // Sizes of one power of two are together.
+  void AddMessage(const CollectiveFacts& facts, int64_t ranks) {
+    if (!facts.bytes) return;
+    int size = 0;
+    while (size < 62 && (int64_t{1} << (size + 1)) <= *facts.bytes) ++size;
+    MessageSum& sum = messages_[{facts.call->kind, *facts.bytes == 0 ? -1 : size}];
+    sum.least_bytes = sum.count == 0 ? *facts.bytes : std::min(sum.least_bytes, *facts.bytes);
+    sum.most_bytes = std::max(sum.most_bytes, *facts.bytes);
+    ++sum.count;
+    sum.bytes = SaturatingSum(sum.bytes, *facts.bytes);
+    sum.transfer_ns = SaturatingSum(sum.transfer_ns, facts.transfer_ns());
+    sum.wait_ns = SaturatingSum(sum.wait_ns, facts.wait_ns);
+    sum.bus_bytes += BusFactor(facts.call->kind, ranks).value_or(0) * static_cast<double>(*facts.bytes);
+  }
+
+  Status AddRanks() {
+    for (size_t rank = 0; rank < sums_.size(); ++rank) {
+      const RankSum& sum = sums_[rank];
+      const RankClock& clock = matched_.clocks[rank];
+      const char* state = "unknown";
+      if (clock.state == ClockState::kCommon) state = "common";
+      if (clock.state == ClockState::kEstimated) state = "estimated";
+      const bool is_known = clock.state != ClockState::kUnknown;
+      RETURN_IF_ERROR(answer_.AddRow(
+          kRankSums,
+          {name_, run_.ranks[rank].number, sum.wait_ns, sum.times_last, sum.collectives, sum.matched,
+           sum.communication_ns, sum.communication_ns - sum.wait_ns, PercentOf(sum.wait_ns, sum.communication_ns),
+           sum.delay_ns, sum.others_wait_ns, std::string(state),
+           is_known ? AnalysisValue(clock.offset_ns) : AnalysisValue(), ValueOf(clock.error_ns)}));
+    }
+    return OkStatus();
+  }
+
+  Status AddSteps() {
+    std::map<std::optional<int64_t>, std::vector<std::tuple<size_t, int64_t, int64_t>>> steps;  // rank, compute, wall
+    for (size_t rank = 0; rank < run_.ranks.size(); ++rank) {
+      for (const StepLoads& of_part : run_.loads[rank]) {
+        for (const StepLoads::Load& load : of_part.loads()) {
+          auto& of_step = steps[load.step];
+          if (of_step.empty() || std::get<0>(of_step.back()) != rank) of_step.emplace_back(rank, 0, 0);
+          std::get<1>(of_step.back()) = SaturatingSum(std::get<1>(of_step.back()), load.compute_ns);
+          std::get<2>(of_step.back()) = SaturatingSum(std::get<2>(of_step.back()), load.wall_ns);
+        }
+      }
+    }
+    for (const auto& [step, loads] : steps) {
+      const auto& of_ranks = loads;
+      int64_t sum = 0;
+      size_t most = 0;
+      size_t least = 0;
+      size_t longest = 0;
+      for (size_t i = 0; i < of_ranks.size(); ++i) {
+        sum = SaturatingSum(sum, std::get<1>(of_ranks[i]));
+        if (std::get<1>(of_ranks[i]) > std::get<1>(of_ranks[most])) most = i;
+        if (std::get<1>(of_ranks[i]) < std::get<1>(of_ranks[least])) least = i;
+        if (std::get<2>(of_ranks[i]) > std::get<2>(of_ranks[longest])) longest = i;
+      }
+      const auto count = static_cast<int64_t>(of_ranks.size());
+      const auto rank_of = [&](size_t i) { return run_.ranks[std::get<0>(of_ranks[i])].number; };
+      const int64_t most_ns = std::get<1>(of_ranks[most]);
+      const double mean_ns = static_cast<double>(sum) / static_cast<double>(count);
+      const AnalysisValue above =
+          sum == 0 ? AnalysisValue() : AnalysisValue(100 * (static_cast<double>(most_ns) - mean_ns) / mean_ns);
+      RETURN_IF_ERROR(answer_.AddRow(
+          kStepSums, {name_, ValueOf(step), count, std::get<2>(of_ranks[longest]), rank_of(longest), most_ns,
+                      rank_of(most), std::get<1>(of_ranks[least]), rank_of(least), mean_ns, above}));
+    }
+    return OkStatus();
+  }
+
+  Status AddMessages() {
+    for (const auto& [key, sum] : messages_) {
+      const std::string name(NameOfCollective(key.first));
+      const bool has_factor = key.first != CollectiveKind::kOther;
+      RETURN_IF_ERROR(answer_.AddRow(
+          kMessageSums,
+          {name_, name, sum.least_bytes, sum.most_bytes, sum.count, sum.bytes, sum.transfer_ns, sum.wait_ns,
+           GbPerSecond(1.0, sum.bytes, sum.transfer_ns),
+           has_factor && sum.transfer_ns > 0 ? AnalysisValue(sum.bus_bytes / static_cast<double>(sum.transfer_ns))
+                                             : AnalysisValue()}));
+    }
+    return OkStatus();
+  }
+
+  void AddNotes() const {
+    const int64_t matched = collectives_ - alone_;
+    if (collectives_ == 0) {
+      answer_.AddNote("no collectives: no communication kernel in what was asked for");
+      return;
+    }
+    if (alone_ > 0) {
+      answer_.AddNote(std::to_string(alone_) + " of " + std::to_string(collectives_) +
+                      " collectives are shown by one rank alone: nothing is known of their skew and transfer");
+    }
+    if (run_.are_devices) answer_.AddNote("ranks are devices here: the trace has several, or no rank");
+    if (!run_.have_groups) {
+      answer_.AddNote("the traces do not tell process groups: collectives are matched by their order on streams");
+    }
+    if (matched == 0) return;
+    AddNoteOfClocks();
+    size_t worst = 0;
+    for (size_t rank = 1; rank < sums_.size(); ++rank) {
+      if (sums_[rank].others_wait_ns > sums_[worst].others_wait_ns) worst = rank;
+    }
+    if (sums_[worst].others_wait_ns == 0) return;
+    const std::string who = (run_.are_devices ? "device " : "rank ") + std::to_string(run_.ranks[worst].number);
+    answer_.AddNote(who + " was last in " + std::to_string(sums_[worst].times_last) + " of " + std::to_string(matched) +
+                    " collectives: the others waited " + MillisecondsText(sums_[worst].others_wait_ns) +
+                    " for it, all together");
+  }
+
+  void AddNoteOfClocks() const {
+    size_t estimated = 0;
+    size_t unknown = 0;
+    int64_t most = 0;
+    int64_t error = 0;
+    for (size_t rank = 0; rank < matched_.clocks.size(); ++rank) {
+      const RankClock& clock = matched_.clocks[rank];
+      if (run_.ranks[rank].calls.empty()) continue;
+      estimated += clock.state == ClockState::kEstimated ? 1 : 0;
+      unknown += clock.state == ClockState::kUnknown ? 1 : 0;
+      most = std::max(most, std::abs(clock.offset_ns));
+      error = std::max(error, clock.error_ns.value_or(0));
+    }
+    const std::string within = std::to_string(error) + " ns of each other, on the median";
+    if (estimated > 0) {
+      answer_.AddNote("the clocks of " + std::to_string(estimated) + " of " + std::to_string(matched_.clocks.size()) +
+                      " ranks differ from the others by up to " + std::to_string(most) +
+                      " ns: that is estimated from collectives that end together, and taken off");
+    }
+    if (unknown > 0) {
+      answer_.AddNote("nothing is known of the clocks of " + std::to_string(unknown) +
+                      " ranks: what is told of their skew may be their clocks'");
+    } else {
+      answer_.AddNote("the ranks' clocks agree" + std::string(estimated > 0 ? " then" : "") +
+                      ": collectives end within " + within);
+    }
+  }
+
+  const std::string name_;
+  const RunCommunication& run_;
+  const MatchedCollectives& matched_;
+  const TextNumbers& texts_;
+  AnalysisAnswer& answer_;
+  std::vector<RankSum> sums_;
+  std::map<std::pair<CollectiveKind, int>, MessageSum> messages_;
+  int64_t collectives_ = 0;
+  int64_t alone_ = 0;  // of them
+};
+
+Result<AnalysisAnswer> AnswerCollectives(const AnalysisTraces& traces, const AnalysisOptions& options,
+                                         const StopSignal& stop) {
+  AnalysisAnswer answer(traces);
+  ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
+  for (const RunParts& of_run : PartsOfRuns(traces)) {
+    TextNumbers texts;
+    MemoryCharge charge(traces.take_memory());
+    RunReader reader(traces, scope, stop, texts, charge);
+    ASSIGN_OR_RETURN(const RunCommunication run, reader.Read(of_run.parts, answer));
+    ASSIGN_OR_RETURN(const MatchedCollectives matched, MatchCollectives(run.ranks, charge, stop));
+    RETURN_IF_ERROR(RunAnswer(of_run.run, run, matched, texts, answer).Add());
+  }
+  return answer;
+}
+
+}  // namespace
+
+AnalysisKind Collectives() {
+  using enum AnalysisType;
+  return {
+      .name = "collectives",
+      .version = 1,
+      .question = "Which rank do the others wait for, what does it cost, and how fast are collectives?",
+      .options = {kTraceScope},
+      .tables =
+          {{"collectives",
+            {{"run", kText, "", "The run", true},
+             {"name", kText, "", "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, reduce, ..."},
+             {"group", kText, "", "The process group; null: not known"},
+             {"ranks", kJson, "", "The ranks that show it"},
+             {"bytes", kInteger, "bytes", "Its size, as nccl-tests counts it: of the whole; the most of all ranks"},
+             {"skew_ns", kInteger, "ns", "From the begin of the first rank to that of the last"},
+             {"transfer_ns", kInteger, "ns", "From the begin of the last rank to the last end"},
+             {"straggler", kInteger, "", "The rank that began last"},
+             {"algorithm_gb_s", kReal, "gb_s", "bytes by transfer_ns"},
+             {"bus_gb_s", kReal, "gb_s", "algorithm_gb_s times nccl-tests' factor: 2(n-1)/n for an all_reduce, ..."},
+             {"start_ns", kInteger, "ns", "The begin of the first rank, from the earliest base of the run's parts on"},
+             {"longest_ns", kInteger, "ns", "The longest kernel of it: the wait of the first rank, and the transfer"},
+             {"wait_ns", kInteger, "ns", "Until the last rank began, added up over the ranks"},
+             {"sequence", kInteger, "", "The number of it within its process group; null: not known"},
+             {"group_size", kInteger, "", "The ranks of its process group; null: not known"},
+             {"type", kText, "", "The type of its elements; null: not known"},
+             {"between_nodes", kBoolean, "", "Its ranks are on several nodes; null: not known"},
+             {"kernel", kText, "", "Its kernel, of its first rank"}}},
+           {"ranks",
+            {{"run", kText, "", "The run", true},
+             {"rank", kInteger, "", "The rank; the device where a trace has several, or no rank"},
+             {"wait_ns", kInteger, "ns", "How long its kernels waited for later ranks"},
+             {"times_last", kInteger, "", "In how many collectives it was the last to begin"},
+             {"collectives", kInteger, "", "How many it has"},
+             {"matched", kInteger, "", "How many other ranks show, too"},
+             {"communication_ns", kInteger, "ns", "Of its kernels of matched collectives, added up"},
+             {"transfer_ns", kInteger, "ns", "communication_ns without wait_ns"},
+             {"wait_percent", kReal, "percent", "wait_ns of communication_ns"},
+             {"delay_ns", kInteger, "ns", "How long after the last but one it began, where it was last, added up"},
+             {"others_wait_ns", kInteger, "ns", "How long all others waited where it was last, added up"},
+             {"clock", kText, "", "common: compared as it is; estimated: its offset is taken off; unknown: as it is"},
+             {"clock_offset_ns", kInteger, "ns", "By how much its clock is ahead"},
+             {"clock_error_ns", kInteger, "ns", "How far its ends are from those of the others, on the median"}}},
+           {"steps",
+            {{"run", kText, "", "The run", true},
+             {"step", kInteger, "", "ProfilerStep#N; null: the traces have no steps, and it is all of them"},
+             {"ranks", kInteger, "", "How many have it"},
+             {"wall_ns", kInteger, "ns", "How long it took, on the rank where it took longest"},
+             {"wall_rank", kInteger, "", "That rank"},
+             {"most_compute_ns", kInteger, "ns", "How long compute kernels ran, on the rank where they ran longest"},
+             {"most_compute_rank", kInteger, "", "That rank"},
+             {"least_compute_ns", kInteger, "ns", "How long on the rank where they ran shortest"},
+             {"least_compute_rank", kInteger, "", "That rank"},
+             {"mean_compute_ns", kReal, "ns", "On average over the ranks"},
+             {"imbalance_percent", kReal, "percent", "By how much the most is above the mean"}}},
+           {"messages",
+            {{"run", kText, "", "The run", true},
+             {"name", kText, "", "all_reduce, ..."},
+             {"least_bytes", kInteger, "bytes", "Sizes from this: those of one power of two are one row"},
+             {"most_bytes", kInteger, "bytes", "Up to this"},
+             {"count", kInteger, "", "How many collectives that more than one rank shows"},
+             {"bytes", kInteger, "bytes", "All of them"},
+             {"transfer_ns", kInteger, "ns", "All of them"},
+             {"wait_ns", kInteger, "ns", "Of all ranks, all of them"},
+             {"algorithm_gb_s", kReal, "gb_s", "bytes by transfer_ns"},
+             {"bus_gb_s", kReal, "gb_s", "With the factor of each"}}}},
+      .answer = &AnswerCollectives};
+}
+
+}  // namespace kprof
