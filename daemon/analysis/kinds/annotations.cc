@@ -16,7 +16,7 @@
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/kernel_types.h"
-#include "daemon/analysis/functions/calls_and_work.h"
+#include "daemon/analysis/functions/launches/calls_and_work.h"
 #include "daemon/analysis/operators/part_filter.h"
 #include "daemon/analysis/operators/trace_part.h"
 

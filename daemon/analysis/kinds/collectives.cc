@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "daemon/analysis/analysis_kind.h"
-#include "daemon/analysis/functions/communication_calls.h"
+#include "daemon/analysis/functions/communication/communication_calls.h"
+#include "daemon/analysis/functions/communication/matched_collectives.h"
 #include "daemon/analysis/functions/device_scope.h"
-#include "daemon/analysis/functions/matched_collectives.h"
 #include "daemon/analysis/operators/interval_sweep.h"
 
 namespace kprof {

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "daemon/analysis/analysis_kind.h"
-#include "daemon/analysis/functions/call_places.h"
-#include "daemon/analysis/functions/comparable_names.h"
+#include "daemon/analysis/functions/comparison/call_places.h"
+#include "daemon/analysis/functions/comparison/comparable_names.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/device_times.h"
 #include "daemon/analysis/functions/slice_args.h"

@@ -16,11 +16,11 @@
 #include <utility>
 
 #include "daemon/analysis/analysis_kind.h"
-#include "daemon/analysis/functions/dependency_graph.h"
+#include "daemon/analysis/functions/dependencies/dependency_graph.h"
+#include "daemon/analysis/functions/dependencies/work_dependencies.h"
 #include "daemon/analysis/functions/device_scope.h"
-#include "daemon/analysis/functions/innermost_slices.h"
-#include "daemon/analysis/functions/calls_and_work.h"
-#include "daemon/analysis/functions/work_dependencies.h"
+#include "daemon/analysis/functions/host/innermost_slices.h"
+#include "daemon/analysis/functions/launches/calls_and_work.h"
 #include "daemon/analysis/operators/event_filter.h"
 #include "daemon/analysis/operators/interval_sweep.h"
 #include "daemon/analysis/operators/trace_part.h"

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
-#include "daemon/analysis/functions/device_launches.h"
 #include "daemon/analysis/functions/device_scope.h"
-#include "daemon/analysis/functions/host_activity.h"
+#include "daemon/analysis/functions/host/host_activity.h"
 #include "daemon/analysis/functions/hta_rows.h"
+#include "daemon/analysis/functions/launches/device_launches.h"
 #include "storage/trace/format/event_args.h"
 
 namespace kprof {

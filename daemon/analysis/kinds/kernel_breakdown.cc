@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
-#include "daemon/analysis/functions/device_launches.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/device_times.h"
 #include "daemon/analysis/functions/hta_rows.h"
-#include "daemon/analysis/functions/launch_contexts.h"
+#include "daemon/analysis/functions/launches/device_launches.h"
+#include "daemon/analysis/functions/launches/launch_contexts.h"
 #include "daemon/analysis/operators/aggregate.h"
 
 namespace kprof {

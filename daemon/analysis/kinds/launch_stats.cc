@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "daemon/analysis/analysis_kind.h"
-#include "daemon/analysis/functions/device_launches.h"
 #include "daemon/analysis/functions/device_scope.h"
+#include "daemon/analysis/functions/launches/device_launches.h"
 
 namespace kprof {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
-#include "daemon/analysis/functions/innermost_slices.h"
-#include "daemon/analysis/functions/calls_and_work.h"
+#include "daemon/analysis/functions/host/innermost_slices.h"
+#include "daemon/analysis/functions/launches/calls_and_work.h"
 #include "daemon/analysis/functions/memory_events.h"
 #include "daemon/analysis/operators/trace_part.h"
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
-#include "daemon/analysis/functions/device_launches.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/hta_rows.h"
+#include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/slice_args.h"
 #include "daemon/analysis/functions/step_series.h"
 #include "daemon/analysis/operators/row_indexes.h"

@@ -19,9 +19,9 @@
 
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
-#include "daemon/analysis/functions/host_calls.h"
-#include "daemon/analysis/functions/launched_work.h"
-#include "daemon/analysis/functions/operator_costs.h"
+#include "daemon/analysis/functions/host/host_calls.h"
+#include "daemon/analysis/functions/host/operator_costs.h"
+#include "daemon/analysis/functions/launches/launched_work.h"
 #include "daemon/analysis/functions/part_notes.h"
 #include "daemon/analysis/functions/slice_args.h"
 #include "daemon/analysis/operators/part_filter.h"

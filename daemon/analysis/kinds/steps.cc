@@ -18,7 +18,7 @@
 
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
-#include "daemon/analysis/functions/host_calls.h"
+#include "daemon/analysis/functions/host/host_calls.h"
 #include "daemon/analysis/functions/part_notes.h"
 #include "daemon/analysis/operators/part_filter.h"
 #include "daemon/analysis/operators/row_indexes.h"

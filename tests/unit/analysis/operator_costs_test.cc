@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/operator_costs.h"
+#include "daemon/analysis/functions/host/operator_costs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/communication_calls.h"
+#include "daemon/analysis/functions/communication/communication_calls.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/matched_collectives.h"
+#include "daemon/analysis/functions/communication/matched_collectives.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/thread_waits.h"
+#include "daemon/analysis/functions/dependencies/thread_waits.h"
 
 #include <algorithm>
 #include <optional>

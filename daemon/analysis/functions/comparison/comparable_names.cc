@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/comparable_names.h"
+#include "daemon/analysis/functions/comparison/comparable_names.h"
 
 #include <cxxabi.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/launch_contexts.h"
+#include "daemon/analysis/functions/launches/launch_contexts.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/work_dependencies.h"
+#include "daemon/analysis/functions/dependencies/work_dependencies.h"
 
 #include <algorithm>
 #include <map>
@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "daemon/analysis/functions/stream_waits.h"
-#include "daemon/analysis/functions/thread_waits.h"
+#include "daemon/analysis/functions/dependencies/stream_waits.h"
+#include "daemon/analysis/functions/dependencies/thread_waits.h"
 #include "daemon/analysis/operators/trace_part.h"
 
 namespace kprof {

@@ -1,12 +1,12 @@
-#include "daemon/analysis/functions/call_places.h"
+#include "daemon/analysis/functions/comparison/call_places.h"
 
 #include <algorithm>
 #include <span>
 #include <unordered_set>
 #include <utility>
 
-#include "daemon/analysis/functions/comparable_names.h"
-#include "daemon/analysis/functions/launched_work.h"
+#include "daemon/analysis/functions/comparison/comparable_names.h"
+#include "daemon/analysis/functions/launches/launched_work.h"
 #include "daemon/analysis/operators/interval_sweep.h"
 
 namespace kprof {

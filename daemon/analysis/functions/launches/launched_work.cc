@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/launched_work.h"
+#include "daemon/analysis/functions/launches/launched_work.h"
 
 #include <algorithm>
 #include <optional>

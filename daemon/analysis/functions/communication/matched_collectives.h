@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/analysis/functions/communication_calls.h"
+#include "daemon/analysis/functions/communication/communication_calls.h"
 #include "daemon/analysis/operators/trace_part.h"
 #include "storage/base/memory_charge.h"
 #include "storage/base/status.h"

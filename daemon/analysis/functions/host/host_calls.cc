@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/host_calls.h"
+#include "daemon/analysis/functions/host/host_calls.h"
 
 #include <algorithm>
 #include <array>

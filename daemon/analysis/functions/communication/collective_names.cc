@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/collective_names.h"
+#include "daemon/analysis/functions/communication/collective_names.h"
 
 #include <iterator>
 #include <string>

@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/calls_and_work.h"
+#include "daemon/analysis/functions/launches/calls_and_work.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/dependency_graph.h"
+#include "daemon/analysis/functions/dependencies/dependency_graph.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/innermost_slices.h"
+#include "daemon/analysis/functions/host/innermost_slices.h"
 
 #include <algorithm>
 #include <limits>

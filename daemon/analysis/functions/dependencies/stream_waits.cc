@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/stream_waits.h"
+#include "daemon/analysis/functions/dependencies/stream_waits.h"
 
 #include <optional>
 #include <string>

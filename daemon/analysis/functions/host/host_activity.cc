@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/host_activity.h"
+#include "daemon/analysis/functions/host/host_activity.h"
 
 #include <algorithm>
 #include <span>

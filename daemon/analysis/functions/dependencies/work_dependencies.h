@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
-#include "daemon/analysis/functions/dependency_graph.h"
+#include "daemon/analysis/functions/dependencies/dependency_graph.h"
 #include "daemon/analysis/functions/device_scope.h"
-#include "daemon/analysis/functions/calls_and_work.h"
+#include "daemon/analysis/functions/launches/calls_and_work.h"
 
 namespace kprof {
 

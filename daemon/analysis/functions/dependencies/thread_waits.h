@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/analysis/functions/calls_and_work.h"
+#include "daemon/analysis/functions/launches/calls_and_work.h"
 #include "daemon/analysis/operators/interval_sweep.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/device_launches.h"
+#include "daemon/analysis/functions/launches/device_launches.h"
 
 #include <algorithm>
 #include <optional>

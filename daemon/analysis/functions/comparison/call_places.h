@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
-#include "daemon/analysis/functions/communication_calls.h"
+#include "daemon/analysis/functions/communication/communication_calls.h"
 #include "daemon/analysis/functions/device_scope.h"
-#include "daemon/analysis/functions/host_calls.h"
+#include "daemon/analysis/functions/host/host_calls.h"
 #include "daemon/analysis/operators/trace_part.h"
 #include "storage/base/memory_charge.h"
 

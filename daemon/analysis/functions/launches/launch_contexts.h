@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "daemon/analysis/functions/device_launches.h"
+#include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/operators/trace_part.h"
 #include "storage/base/memory_charge.h"
 #include "storage/base/status.h"

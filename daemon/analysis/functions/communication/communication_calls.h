@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
-#include "daemon/analysis/functions/collective_names.h"
+#include "daemon/analysis/functions/communication/collective_names.h"
 #include "daemon/analysis/functions/device_scope.h"
 
 namespace kprof {
