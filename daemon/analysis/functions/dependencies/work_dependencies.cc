@@ -19,16 +19,16 @@ namespace {
 constexpr uint32_t kNone = UINT32_MAX;
 
 // What a call does besides launching, as its name tells.
-enum class CallRole : uint8_t { kOther, kCopy, kFree, kDeviceWait, kWait, kRecord, kStreamWait };
+enum class ApiRole : uint8_t { kOther, kCopy, kFree, kDeviceWait, kWait, kRecord, kStreamWait };
 
-CallRole RoleOf(std::string_view name) {
+ApiRole ApiRoleOf(std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  if (has("Synchronize")) return has("DeviceSync") || has("CtxSync") ? CallRole::kDeviceWait : CallRole::kWait;
-  if (has("StreamWaitEvent")) return CallRole::kStreamWait;
-  if (has("EventRecord")) return CallRole::kRecord;
-  if (has("Memcpy") || has("memcpy")) return CallRole::kCopy;
-  if (has("Free") && !has("FreeAsync")) return CallRole::kFree;
-  return CallRole::kOther;
+  if (has("Synchronize")) return has("DeviceSync") || has("CtxSync") ? ApiRole::kDeviceWait : ApiRole::kWait;
+  if (has("StreamWaitEvent")) return ApiRole::kStreamWait;
+  if (has("EventRecord")) return ApiRole::kRecord;
+  if (has("Memcpy") || has("memcpy")) return ApiRole::kCopy;
+  if (has("Free") && !has("FreeAsync")) return ApiRole::kFree;
+  return ApiRole::kOther;
 }
 
 // The middle one of these; `otherwise` for none.
@@ -93,13 +93,13 @@ class DependencyMaker {
   }
 
   Status FindRoles() {
-    std::unordered_map<int64_t, CallRole> roles;
+    std::unordered_map<int64_t, ApiRole> roles;
     call_roles_.reserve(calls().size());
     for (const PartSlice& call : calls()) {
       const auto [role, is_new] = roles.try_emplace(call.name);
       if (is_new) {
         ASSIGN_OR_RETURN(const std::string name, reader_.ReadString(call.name));
-        role->second = RoleOf(name);
+        role->second = ApiRoleOf(name);
       }
       call_roles_.push_back(role->second);
     }
@@ -242,13 +242,13 @@ class DependencyMaker {
     std::vector<uint32_t> waiting;
     for (uint32_t i = 0; i < calls().size(); ++i) {
       if (!is_call_chosen_[i]) continue;
-      const CallRole role = call_roles_[i];
-      if (role == CallRole::kCopy) {
+      const ApiRole role = call_roles_[i];
+      if (role == ApiRole::kCopy) {
         const auto own = of_calls_.find(i);
         if (own == of_calls_.end()) continue;
         const uint32_t last = LastEnded(own->second);
         if (work()[last].end_ns <= calls()[i].end_ns) wait_for_[i] = last;
-      } else if (role == CallRole::kFree || role == CallRole::kDeviceWait || role == CallRole::kWait) {
+      } else if (role == ApiRole::kFree || role == ApiRole::kDeviceWait || role == ApiRole::kWait) {
         waiting.push_back(i);
       }
     }
@@ -267,7 +267,7 @@ class DependencyMaker {
       const LastOfStreams& streams = processes[ProcessOf(calls()[call].track)];
       const auto of_thread = last_of_threads.find(calls()[call].track);
       wait_for_[call] = FindWaitOf(call, streams, of_thread == last_of_threads.end() ? kNone : of_thread->second);
-      if (call_roles_[call] == CallRole::kWait || wait_for_[call] == kNone) continue;
+      if (call_roles_[call] == ApiRole::kWait || wait_for_[call] == kNone) continue;
       // It waits for all streams of its process.
       for (const auto& [track, of] : streams) {
         if (of != wait_for_[call] && work()[of].end_ns <= work()[wait_for_[call]].end_ns)
@@ -298,14 +298,14 @@ class DependencyMaker {
     for (const auto& [track, of] : streams) {
       if (latest == kNone || work()[of].end_ns > work()[latest].end_ns) latest = of;
     }
-    const CallRole role = call_roles_[call];
+    const ApiRole role = call_roles_[call];
     const auto ends_in_time = [&](uint32_t of) { return of != kNone && work()[of].end_ns <= slice.end_ns; };
-    if (role == CallRole::kFree) {
+    if (role == ApiRole::kFree) {
       return ends_in_time(latest) && work()[latest].end_ns > slice.begin_ns ? latest : kNone;
     }
-    if (role == CallRole::kDeviceWait && ends_in_time(latest)) return latest;
+    if (role == ApiRole::kDeviceWait && ends_in_time(latest)) return latest;
     const bool is_waited_for = ends_in_time(of_thread) && work()[of_thread].end_ns > slice.begin_ns;
-    if (role == CallRole::kWait && is_waited_for) return of_thread;
+    if (role == ApiRole::kWait && is_waited_for) return of_thread;
     // Of all that ended while it waited, the last that had been launched before.
     const auto begin = std::upper_bound(by_end_.begin(), by_end_.end(), slice.begin_ns,
                                         [this](int64_t time, uint32_t of) { return time < work()[of].end_ns; });
@@ -317,7 +317,7 @@ class DependencyMaker {
       const bool is_before = launch == kNone || calls()[launch].begin_ns < slice.begin_ns;
       if (is_before && (launch == kNone || ProcessOf(calls()[launch].track) == ProcessOf(slice.track))) return *at;
     }
-    return role == CallRole::kWait && ends_in_time(of_thread) ? of_thread : kNone;
+    return role == ApiRole::kWait && ends_in_time(of_thread) ? of_thread : kNone;
   }
 
   // A thread's points in their order: a point of its own for each time at which something else depends on it.
@@ -509,9 +509,9 @@ class DependencyMaker {
     std::unordered_map<uint32_t, std::vector<uint32_t>> waiting_streams;            // by track, work to wait for
     std::vector<uint32_t> order;
     for (uint32_t i = 0; i < calls().size(); ++i) {
-      const CallRole role = call_roles_[i];
+      const ApiRole role = call_roles_[i];
       if (!is_call_chosen_[i]) continue;
-      if (of_calls_.contains(i) || role == CallRole::kRecord || role == CallRole::kStreamWait) order.push_back(i);
+      if (of_calls_.contains(i) || role == ApiRole::kRecord || role == ApiRole::kStreamWait) order.push_back(i);
     }
     std::stable_sort(order.begin(), order.end(),
                      [this](uint32_t a, uint32_t b) { return calls()[a].begin_ns < calls()[b].begin_ns; });
@@ -520,9 +520,9 @@ class DependencyMaker {
       Thread& thread = threads[calls()[call].track];
       const auto record = at_record.find(calls()[call].correlation);
       if (record != at_record.end()) record->second = last_of_streams;
-      if (call_roles_[call] == CallRole::kRecord) {
+      if (call_roles_[call] == ApiRole::kRecord) {
         thread.recorded = thread.launched;
-      } else if (call_roles_[call] == CallRole::kStreamWait) {
+      } else if (call_roles_[call] == ApiRole::kStreamWait) {
         const auto wait = by_correlation.find(calls()[call].correlation);
         if (wait != by_correlation.end()) {
           const auto recorded = at_record.find(wait->second->record_correlation);
@@ -567,7 +567,7 @@ class DependencyMaker {
   std::vector<uint8_t> is_call_chosen_;
   std::vector<uint8_t> is_work_chosen_;
   size_t chosen_work_ = 0;
-  std::vector<CallRole> call_roles_;
+  std::vector<ApiRole> call_roles_;
   std::map<uint32_t, ThreadTimes> threads_;
   std::vector<ThreadWait> thread_waits_;
   std::vector<uint32_t> work_begin_;  // its point; its end is the next one
