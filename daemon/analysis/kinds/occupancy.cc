@@ -295,7 +295,7 @@ AnalysisKind Occupancy() {
                        {"threads_per_block", kReal, "", "By time"},
                        {"blocks", kReal, "", "Of its grid, by time"},
                        {"registers_per_thread", kReal, "", "By time"},
-                       {"shared_memory_bytes", kReal, "B", "Of a block, by time"}}}},
+                       {"shared_memory_bytes", kReal, "bytes", "Of a block, by time"}}}},
           .answer = &AnswerOccupancy};
 }
 

@@ -606,7 +606,11 @@ Status AddTreeRows(const AnsweredPart& of) {
 Status AnswerOperatorsOf(const AnalysisTraces& traces, size_t part, const DeviceScope& scope, const StopSignal& stop,
                          PartNotes& notes, AnalysisAnswer& answer) {
   const TracePart& of = traces.parts()[part];
-  if (of.reader->rows(EventKind::kSlice) == 0) return OkStatus();
+  if (of.reader->rows(EventKind::kSlice) == 0) {
+    // The part `samples` of a run has none, and nobody expects any.
+    if (of.rank || traces.parts().size() == 1) notes.Add(part, "no operators: it has no slices");
+    return OkStatus();
+  }
   ASSIGN_OR_RETURN(LaunchedWork work, LaunchedWork::Read(traces, part, scope, stop));
   ASSIGN_OR_RETURN(SliceArgs args,
                    SliceArgs::Find(*of.reader, {"Input Dims", "Input type", "Concrete Inputs", "External id"}));
@@ -652,6 +656,7 @@ Result<AnalysisAnswer> AnswerOperators(const AnalysisTraces& traces, const Analy
   ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
   PartNotes notes;
   for (size_t part = 0; part < traces.parts().size(); ++part) {
+    RETURN_IF_ERROR(StillWanted(stop));
     if (!scope.never(part)) RETURN_IF_ERROR(AnswerOperatorsOf(traces, part, scope, stop, notes, answer));
   }
   notes.AddTo(traces, answer);
@@ -681,10 +686,10 @@ AnalysisKind Operators() {
              {"count", kInteger, "", "How often it was called"},
              {"host_ns", kInteger, "ns", "How long its calls took"},
              {"self_host_ns", kInteger, "ns", "Of that, not in operators within it"},
-             {"tflop_s", kReal, "TFLOP/s", "flops in device_ns"},
-             {"gb_s", kReal, "GB/s", "bytes in device_ns"},
-             {"flops", kReal, "FLOP", "Arithmetic of all of its calls; null where that of one is not known"},
-             {"bytes", kReal, "B", "What all of its calls move at least"}}},
+             {"tflop_s", kReal, "tflop_s", "flops in device_ns"},
+             {"gb_s", kReal, "gb_s", "bytes in device_ns"},
+             {"flops", kReal, "flops", "Arithmetic of all of its calls; null where that of one is not known"},
+             {"bytes", kReal, "bytes", "What all of its calls move at least"}}},
            {"shapes",
             {{"run", kText, "", kRun, true},
              {"rank", kInteger, "", kRank},
@@ -692,11 +697,11 @@ AnalysisKind Operators() {
              {"input_dims", kJson, "", "The sizes of its inputs"},
              {"device_ns", kInteger, "ns", "Work of devices that it launched, or what is within it"},
              {"count", kInteger, "", "How often it was called with these inputs"},
-             {"tflop_s", kReal, "TFLOP/s", "flops of all calls in device_ns"},
-             {"gb_s", kReal, "GB/s", "bytes of all calls in device_ns"},
-             {"flop_per_byte", kReal, "FLOP/B", "flops for each of bytes"},
-             {"flops", kReal, "FLOP", "Arithmetic of one call; null where it is not known"},
-             {"bytes", kReal, "B", "What one call moves at least: inputs and result, once each"},
+             {"tflop_s", kReal, "tflop_s", "flops of all calls in device_ns"},
+             {"gb_s", kReal, "gb_s", "bytes of all calls in device_ns"},
+             {"flop_per_byte", kReal, "flop_per_byte", "flops for each of bytes"},
+             {"flops", kReal, "flops", "Arithmetic of one call; null where it is not known"},
+             {"bytes", kReal, "bytes", "What one call moves at least: inputs and result, once each"},
              {"input_types", kJson, "", "The types of its inputs"},
              {"inputs", kJson, "", "The values of its inputs that are no tensors"},
              {"self_device_ns", kInteger, "ns", "Work of devices that it launched, and no operator within it"},
@@ -712,8 +717,8 @@ AnalysisKind Operators() {
              {"count", kInteger, "", "How often it was called"},
              {"host_ns", kInteger, "ns", "How long its calls took"},
              {"self_host_ns", kInteger, "ns", "Of that, not in modules within it"},
-             {"tflop_s", kReal, "TFLOP/s", "flops in device_ns"},
-             {"flops", kReal, "FLOP", "Arithmetic of its operators of which it is known"}}},
+             {"tflop_s", kReal, "tflop_s", "flops in device_ns"},
+             {"flops", kReal, "flops", "Arithmetic of its operators of which it is known"}}},
            {"frames",
             {{"run", kText, "", kRun, true},
              {"rank", kInteger, "", kRank},

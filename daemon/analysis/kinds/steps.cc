@@ -416,7 +416,11 @@ Status ExplainSlowStep(const AnsweredSteps& of, size_t step) {
 Status AnswerStepsOf(const AnalysisTraces& traces, size_t part, const DeviceScope& scope,
                      const AnalysisOptions& options, const StopSignal& stop, PartNotes& notes, AnalysisAnswer& answer) {
   const TracePart& of = traces.parts()[part];
-  if (of.reader->rows(EventKind::kSlice) == 0) return OkStatus();
+  if (of.reader->rows(EventKind::kSlice) == 0) {
+    // The part `samples` of a run has none, and nobody expects any.
+    if (of.rank || traces.parts().size() == 1) notes.Add(part, "no steps: it has no slices");
+    return OkStatus();
+  }
   const std::string& pattern = options.text("name");
   ASSIGN_OR_RETURN(const FoundSteps found, StepFinder(traces, part, stop).Find(pattern));
   const std::vector<StepRange>& steps = found.steps;
@@ -493,6 +497,7 @@ Result<AnalysisAnswer> AnswerSteps(const AnalysisTraces& traces, const AnalysisO
   ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
   PartNotes notes;
   for (size_t part = 0; part < traces.parts().size(); ++part) {
+    RETURN_IF_ERROR(StillWanted(stop));
     if (!scope.never(part)) RETURN_IF_ERROR(AnswerStepsOf(traces, part, scope, options, stop, notes, answer));
   }
   notes.AddTo(traces, answer);
