@@ -216,11 +216,10 @@ TEST_F(VerbAnalyzeTest, WhatIsNotThereIsUsageAndSaysWhatIs) {
 
 TEST_F(VerbAnalyzeTest, TheListTellsOfKindsAndOfOneAllOfIt) {
   EXPECT_EQ(Kprofctl({"analyze", "--list"}), 0);
-  EXPECT_THAT(
-      results_,
-      HasSubstr(
-          "moon-phase\n  How full is it?\n  options: --rank N, --from NS, --deep-down, --limit N, "
-          "--window trace|hta\n  phases, in SQL analyze_moon_phase: name, rank, full_percent, is_full, causes\n"));
+  EXPECT_THAT(results_,
+              HasSubstr("moon-phase\n  How full is it?\n  options: --rank N, --from NS, --deep-down, --limit N, "
+                        "--window trace|hta\n  facts, in SQL analyze_moon_phase_facts\n  phases, in SQL "
+                        "analyze_moon_phase: name, rank, full_percent, is_full, causes\n"));
   EXPECT_EQ(Kprofctl({"analyze", "--list", "moon-phase"}), 0);
   EXPECT_THAT(results_, HasSubstr("what is_full means"));
   EXPECT_EQ(Kprofctl({"analyze", "moon-phase", "--list", "--json"}), 0);
