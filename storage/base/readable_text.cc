@@ -127,8 +127,24 @@ bool IsUnsafeOnTerminal(uint32_t code_point) {
   return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0) || Reorders(code_point);
 }
 
+namespace {
+
+// How many of the first bytes are ASCII; less than all of them by up to seven. Most texts are ASCII altogether.
+size_t AsciiSize(std::string_view bytes) {
+  size_t size = 0;
+  for (uint64_t eight = 0; size + sizeof(eight) <= bytes.size(); size += sizeof(eight)) {
+    std::memcpy(&eight, bytes.data() + size, sizeof(eight));
+    if ((eight & 0x8080808080808080u) != 0) break;
+  }
+  return size;
+}
+
+}  // namespace
+
 bool IsUtf8(std::string_view bytes) {
   while (!bytes.empty()) {
+    bytes.remove_prefix(AsciiSize(bytes));
+    if (bytes.empty()) return true;
     const Utf8Step step = NextUtf8(bytes);
     if (!step.valid) return false;
     bytes.remove_prefix(step.size_bytes);
@@ -137,6 +153,7 @@ bool IsUtf8(std::string_view bytes) {
 }
 
 std::string ReadableText(std::string_view bytes) {
+  if (IsUtf8(bytes)) return std::string(bytes);
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {

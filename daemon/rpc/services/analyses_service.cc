@@ -289,7 +289,7 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
       AddColumnValue(value, column);
       return kRowBytes;
     }
-    AddColumnValue(AnalysisValue(ReadableText(*text)), column);
+    AddColumnValue(IsUtf8(*text) ? value : AnalysisValue(ReadableText(*text)), column);
     return kRowBytes + text->size();
   }
 
