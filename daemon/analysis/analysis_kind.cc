@@ -4,7 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <numeric>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "storage/base/readable_text.h"
 
@@ -170,6 +174,23 @@ AnalysisValue PercentOf(int64_t part, int64_t whole) {
   return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
+AnalysisTraces::AnalysisTraces(const std::vector<TracePart>& parts, const std::vector<std::string>& runs,
+                               TakeMemory take_memory)
+    : take_memory_(std::move(take_memory)) {
+  std::map<std::string_view, size_t> places;  // of runs
+  for (const std::string& run : runs) places.emplace(run, places.size());
+  std::vector<size_t> order(parts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const auto key = [&](size_t i) { return std::pair(places[runs[i]], parts[i].rank.value_or(INT64_MAX)); };
+    return key(a) < key(b);
+  });
+  for (const size_t i : order) {
+    parts_.push_back(parts[i]);
+    runs_.push_back(runs[i]);
+  }
+}
+
 std::string AnalysisTraces::NameOf(size_t part) const {
   const std::optional<int64_t> rank = parts_[part].rank;
   return rank ? "rank " + std::to_string(*rank) : "the part of run " + runs_[part];
@@ -200,7 +221,7 @@ Result<AnalysisTraces> ChooseRank(AnalysisTraces traces, const AnalysisOptions& 
     return Fail(ErrorCode::kUsage, "choose rank " + std::to_string(*rank), "the traces have no such rank",
                 RanksOf(traces));
   }
-  return AnalysisTraces(std::move(parts), std::move(runs), traces.take_memory());
+  return AnalysisTraces(parts, runs, traces.take_memory());
 }
 
 Result<AnalysisAnswer> Analyze(const AnalysisKind& kind, AnalysisTraces traces, const AnalysisOptions& options,

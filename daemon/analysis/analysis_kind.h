@@ -105,12 +105,13 @@ inline AnalysisValue ValueOf(std::optional<int64_t> number) {
 // Nothing when `whole` is 0.
 AnalysisValue PercentOf(int64_t part, int64_t whole);
 
-// The traces that are asked: the parts of all runs, and the run of each.
+// The traces that are asked: the parts of all runs, and the run of each. Run by run as they come, each in the order of
+// its ranks; parts without a rank stand behind those with one.
 class AnalysisTraces {
  public:
   // `runs`: the run's id for each part. `take_memory`: asked for the memory of the answer; null: there is no limit.
-  AnalysisTraces(std::vector<TracePart> parts, std::vector<std::string> runs, TakeMemory take_memory = nullptr)
-      : parts_(std::move(parts)), runs_(std::move(runs)), take_memory_(std::move(take_memory)) {}
+  AnalysisTraces(const std::vector<TracePart>& parts, const std::vector<std::string>& runs,
+                 TakeMemory take_memory = nullptr);
 
   TraceParts parts() const { return parts_; }
   const std::string& run(size_t part) const { return runs_[part]; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <string>
@@ -115,18 +116,31 @@ std::string TextOf(const Cell& cell, const v1::AnalysisColumn& column) {
   return CellText(cell);
 }
 
-// For people: two digits of a percentage are enough, and one of another real with a unit.
-// On a terminal times and sizes are in units.
+// A real number with as many digits as people read: three that count, and two behind the point of a percentage.
+std::string ShownReal(double value, const std::string& unit) {
+  const double size = std::abs(value);
+  char text[400];  // a double has up to 309 digits before its point
+  if (unit == "percent") {
+    std::snprintf(text, sizeof(text), "%.2f", value);
+  } else if (unit == "ns" || (size >= 100 && size < 1000)) {
+    std::snprintf(text, sizeof(text), "%.1f", value);
+  } else if (size >= 1000) {
+    std::snprintf(text, sizeof(text), "%.0f", value);
+  } else if (size >= 10) {
+    std::snprintf(text, sizeof(text), "%.2f", value);
+  } else {
+    std::snprintf(text, sizeof(text), "%.3g", value);
+  }
+  return text;
+}
+
+// For people. On a terminal times and sizes are in units.
 std::string ShownText(const Cell& cell, const v1::AnalysisColumn& column, const Output& output) {
   if (IsAbsent(cell)) return "-";
   if (output.result_is_terminal() && (HasUnit(column.name(), "_ns") || HasUnit(column.name(), "_bytes"))) {
     return CellWithUnit(cell, column.name());
   }
-  if (cell.kind == v1::ColumnData::KIND_REAL && !column.unit().empty()) {
-    char text[400];  // a double has up to 309 digits before its point
-    std::snprintf(text, sizeof(text), "%.*f", column.unit() == "percent" ? 2 : 1, cell.real);
-    return text;
-  }
+  if (cell.kind == v1::ColumnData::KIND_REAL) return ShownReal(cell.real, column.unit());
   return TextOf(cell, column);
 }
 

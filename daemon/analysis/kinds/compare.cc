@@ -159,7 +159,7 @@ ComparedSide SideOf(const AnalysisTraces& traces, const std::set<std::string>& o
     parts.push_back(traces.parts()[part]);
     runs.push_back(traces.run(part));
   }
-  return {AnalysisTraces(std::move(parts), std::move(runs), traces.take_memory()), {of_runs.begin(), of_runs.end()}};
+  return {AnalysisTraces(parts, runs, traces.take_memory()), {of_runs.begin(), of_runs.end()}};
 }
 
 std::string RanksText(const std::set<std::optional<int64_t>>& ranks) {

@@ -212,9 +212,8 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
     }
     const TakeMemory take_memory = [this](int64_t bytes) { return memory_->Take(bytes); };
     if (open.empty() && !first_broken.ok()) return first_broken;
-    ASSIGN_OR_RETURN(
-        AnalysisAnswer answer,
-        kprof::Analyze(*kind_, AnalysisTraces(std::move(open), std::move(runs), take_memory), options_, stop));
+    ASSIGN_OR_RETURN(AnalysisAnswer answer,
+                     kprof::Analyze(*kind_, AnalysisTraces(open, runs, take_memory), options_, stop));
     for (TrustReason& reason : broken) answer.AddTrust(std::move(reason));
     return answer;
   }

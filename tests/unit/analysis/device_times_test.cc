@@ -192,7 +192,7 @@ TEST_F(DeviceTimesTest, OfAStepTheTimeOfTheHostsSlice) {
   std::vector<SampleSlice> slices = TypedSlices(1);
   slices.push_back({30'000, 20'000, 0, "ProfilerStep#3", "user_annotation"});
   slices.push_back({31'000, 90'000, 2, "ProfilerStep#3", "gpu_user_annotation"});
-  trace_.Add(slices, 50);
+  trace_.Add(slices, 50, 1, 3);
   trace_.Add(TypedSlices(2), 50, 1, 9);
   const auto of_step = Find({{"step", "3"}});
   ASSERT_TRUE(of_step.ok()) << of_step.status().ToString();
