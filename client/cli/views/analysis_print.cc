@@ -99,7 +99,7 @@ void ReceivedAnalysis::ForEachRow(size_t table, int64_t most,
 
 namespace {
 
-using Columns = google::protobuf::RepeatedPtrField<v1::AnalysisColumn>;
+using AnalysisColumns = google::protobuf::RepeatedPtrField<v1::AnalysisColumn>;
 
 constexpr int64_t kAllRows = std::numeric_limits<int64_t>::max();
 constexpr size_t kLongestShownText = 60;
@@ -154,7 +154,7 @@ void WriteAnalysisCell(JsonWriter& json, const Cell& cell, const v1::AnalysisCol
   }
 }
 
-void WriteMembers(JsonWriter& json, const std::vector<Cell>& cells, const Columns& columns) {
+void WriteMembers(JsonWriter& json, const std::vector<Cell>& cells, const AnalysisColumns& columns) {
   for (size_t i = 0; i < cells.size(); ++i) {
     const v1::AnalysisColumn& column = columns[static_cast<int>(i)];
     json.Key(column.name());
@@ -168,7 +168,7 @@ Align AlignOf(const v1::AnalysisColumn& column) {
 }
 
 void PrintTable(const ReceivedAnalysis& answer, size_t at, int64_t most, Output& output) {
-  const Columns& columns = answer.header().tables(static_cast<int>(at)).columns();
+  const AnalysisColumns& columns = answer.header().tables(static_cast<int>(at)).columns();
   std::vector<TableColumn> titles;
   for (const v1::AnalysisColumn& column : columns) {
     const bool is_number = AlignOf(column) == Align::kRight;
@@ -231,7 +231,7 @@ std::string SqlNameOf(const v1::AnalysisKind& kind, int table) {
 
 void PrintKindWhole(const v1::AnalysisKind& kind, Output& output) {
   output.Write(TerminalText(kind.name()) + ": " + TerminalText(kind.question()) + "\n");
-  const auto print = [&output](const std::string& title, const Columns& columns) {
+  const auto print = [&output](const std::string& title, const AnalysisColumns& columns) {
     output.Write("\n" + TerminalText(title) + "\n");
     Table table({{"  column"}, {"type"}, {"meaning"}}, {}, [&output](std::string_view line) { output.Write(line); });
     for (const v1::AnalysisColumn& column : columns) {
@@ -253,7 +253,7 @@ void PrintKindWhole(const v1::AnalysisKind& kind, Output& output) {
   }
 }
 
-void WriteColumns(JsonWriter& json, const Columns& columns) {
+void WriteColumns(JsonWriter& json, const AnalysisColumns& columns) {
   json.BeginArray();
   for (const v1::AnalysisColumn& column : columns) {
     json.BeginObject().Key("name").String(column.name()).Key("type").String(TypeWord(column.type()));
@@ -319,7 +319,7 @@ void PrintAnalysisJson(const ReceivedAnalysis& answer, Output& output) {
 void PrintAnalysisCsv(const ReceivedAnalysis& answer, size_t table, Output& output) {
   // A terminal would obey what is in the text.
   const auto shown = [&output](std::string text) { return output.result_is_terminal() ? TerminalText(text) : text; };
-  const Columns& columns = answer.header().tables(static_cast<int>(table)).columns();
+  const AnalysisColumns& columns = answer.header().tables(static_cast<int>(table)).columns();
   std::string line;
   for (int i = 0; i < columns.size(); ++i) AppendCsvField(line, shown(columns[i].name()), i == 0);
   AppendCsvEnd(line);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/cli/text/amounts_and_times.h"
 #include "client/cli/waiting/passed_output.h"
 #include "client/cli/waiting/progress.h"
 #include "client/cli/waiting/queue_place.h"
