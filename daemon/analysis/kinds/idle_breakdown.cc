@@ -14,14 +14,13 @@
 #include "daemon/analysis/functions/host/host_activity.h"
 #include "daemon/analysis/functions/hta_rows.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
+#include "daemon/analysis/functions/launches/idle_gaps.h"
 #include "storage/trace/format/event_args.h"
 
 namespace kprof {
 namespace {
 
 enum IdleTable : size_t { kIdleStreams, kIdleDevices, kGaps };
-enum IdleCause : size_t { kHostWait, kKernelWait, kOtherCause, kIdleCauses };
-constexpr const char* kCauseNames[kIdleCauses] = {"host_wait", "kernel_wait", "other"};
 constexpr size_t kMostGaps = 10;
 
 constexpr AnalysisOption kIdleOptions[] = {
@@ -30,17 +29,13 @@ constexpr AnalysisOption kIdleOptions[] = {
 };
 
 using CauseTimes = std::array<int64_t, kIdleCauses>;
+constexpr auto kHostWait = static_cast<size_t>(IdleCause::kHostWait);
+constexpr auto kKernelWait = static_cast<size_t>(IdleCause::kKernelWait);
+constexpr auto kOtherCause = static_cast<size_t>(IdleCause::kOther);
 
 int64_t SumOf(const CauseTimes& times) {
   return AddLength(AddLength(times[kHostWait], times[kKernelWait]), times[kOtherCause]);
 }
-
-struct Gap {
-  Interval time;
-  IdleCause cause = kOtherCause;
-  const DeviceSlice* before = nullptr;  // null: nothing ran before it
-  const DeviceSlice* after = nullptr;   // null: nothing ran after it
-};
 
 class IdleOfPart {
  public:
@@ -88,14 +83,14 @@ class IdleOfPart {
         for (const DeviceSlice* slice : slices) whole.end_ns = std::max(whole.end_ns, slice->end_ns);
       }
       CauseTimes times{};
-      std::vector<Gap> gaps;
+      std::vector<IdleGap> gaps;
       AddGaps(slices, whole, times, &gaps);
       const int64_t idle = SumOf(times);
       RETURN_IF_ERROR(
           answer.AddRow(kIdleDevices, {traces_.run(part_), ValueOf(traces_.parts()[part_].rank), ValueOf(device), idle,
                                        PercentOf(idle, whole.end_ns - whole.begin_ns), times[kHostWait],
                                        times[kKernelWait], times[kOtherCause], whole.end_ns - whole.begin_ns}));
-      for (const Gap& gap : gaps) RETURN_IF_ERROR(AddGap(device, gap, host, stop, answer));
+      for (const IdleGap& gap : gaps) RETURN_IF_ERROR(AddGap(device, gap, host, stop, answer));
     }
     return OkStatus();
   }
@@ -108,40 +103,22 @@ class IdleOfPart {
     return pointers;
   }
 
-  IdleCause CauseOf(const DeviceSlice& next, int64_t idle_since_ns, int64_t gap_ns) const {
-    if (next.call != DeviceSlice::kNoCall && read_.calls()[static_cast<size_t>(next.call)].begin_ns > idle_since_ns) {
-      return kHostWait;
-    }
-    return gap_ns < kernel_wait_ns_ ? kKernelWait : kOtherCause;
-  }
-
   // From the begin of the whole to its end, between slices in the order of time. `longest` takes the longest gaps.
   void AddGaps(const std::vector<const DeviceSlice*>& slices, const Interval& whole, CauseTimes& times,
-               std::vector<Gap>* longest) const {
-    int64_t idle_since = whole.begin_ns;
-    const DeviceSlice* before = nullptr;
-    std::vector<Gap> gaps;
-    const auto add = [&](const Gap& gap) {
-      times[gap.cause] += gap.time.end_ns - gap.time.begin_ns;
+               std::vector<IdleGap>* longest) const {
+    std::vector<IdleGap> gaps;
+    ForEachIdleGap(read_, slices, whole, kernel_wait_ns_, [&](const IdleGap& gap) {
+      times[static_cast<size_t>(gap.cause)] += gap.length_ns();
       if (longest != nullptr) gaps.push_back(gap);
       if (gaps.size() >= 64 * kMostGaps) KeepLongest(gaps);
-    };
-    for (const DeviceSlice* slice : slices) {
-      const int64_t begin = std::min(slice->begin_ns, whole.end_ns);
-      if (begin > idle_since) {
-        add({{idle_since, begin}, CauseOf(*slice, idle_since, begin - idle_since), before, slice});
-      }
-      if (std::min(slice->end_ns, whole.end_ns) >= idle_since) before = slice;
-      idle_since = std::max(idle_since, std::min(slice->end_ns, whole.end_ns));
-    }
-    if (whole.end_ns > idle_since) add({{idle_since, whole.end_ns}, kHostWait, before, nullptr});
+    });
     if (longest == nullptr) return;
     KeepLongest(gaps);
     *longest = std::move(gaps);
   }
 
-  static void KeepLongest(std::vector<Gap>& gaps) {
-    std::sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) {
+  static void KeepLongest(std::vector<IdleGap>& gaps) {
+    std::sort(gaps.begin(), gaps.end(), [](const IdleGap& a, const IdleGap& b) {
       return std::pair(b.time.end_ns - b.time.begin_ns, a.time.begin_ns) <
              std::pair(a.time.end_ns - a.time.begin_ns, b.time.begin_ns);
     });
@@ -155,7 +132,7 @@ class IdleOfPart {
       if (!slice.is_operation) continue;
       if (before != nullptr) {
         const int64_t gap = slice.begin_ns - before->end_ns;
-        int64_t& sum = times[CauseOf(slice, before->end_ns, gap)];
+        int64_t& sum = times[static_cast<size_t>(CauseOfGap(read_, slice, before->end_ns, gap, kernel_wait_ns_))];
         sum = AddLength(sum, gap);
       }
       before = &slice;
@@ -170,21 +147,11 @@ class IdleOfPart {
       const AnalysisValue percent = scope_.is_hta() ? HtaPercent(times[cause], idle, 0) : PercentOf(times[cause], idle);
       const auto* number = std::get_if<double>(&percent);
       CounterTextBuffer buffer;
-      text += std::string(cause == 0 ? "" : ",") + R"({"cause":")" + kCauseNames[cause] + R"(","ns":)" +
-              std::to_string(times[cause]) + R"(,"percent":)" +
+      text += std::string(cause == 0 ? "" : ",") + R"({"cause":")" + IdleCauseName(static_cast<IdleCause>(cause)) +
+              R"(","ns":)" + std::to_string(times[cause]) + R"(,"percent":)" +
               std::string(number == nullptr ? "null" : CounterText(*number, buffer)) + "}";
     }
     return text + "]";
-  }
-
-  // The thread that ended the gap; else the one that launched what was before it.
-  std::optional<uint32_t> ThreadOf(const Gap& gap) const {
-    for (const DeviceSlice* slice : {gap.after, gap.before}) {
-      if (slice != nullptr && slice->call != DeviceSlice::kNoCall) {
-        return read_.calls()[static_cast<size_t>(slice->call)].track;
-      }
-    }
-    return std::nullopt;
   }
 
   Result<AnalysisValue> NameOf(std::optional<int64_t> name) const {
@@ -193,9 +160,9 @@ class IdleOfPart {
     return AnalysisValue(std::move(text));
   }
 
-  Status AddGap(std::optional<int64_t> device, const Gap& gap, HostActivities& host, const StopSignal& stop,
+  Status AddGap(std::optional<int64_t> device, const IdleGap& gap, HostActivities& host, const StopSignal& stop,
                 AnalysisAnswer& answer) const {
-    ASSIGN_OR_RETURN(const HostTimes times, host.Find(gap.time, ThreadOf(gap), stop));
+    ASSIGN_OR_RETURN(const HostTimes times, host.Find(gap.time, ThreadOfGap(read_, gap), stop));
     const HostActivity activity = times.longest();
     const int64_t length = gap.time.end_ns - gap.time.begin_ns;
     ASSIGN_OR_RETURN(AnalysisValue host_name, NameOf(times.name[static_cast<size_t>(activity)]));
@@ -211,7 +178,7 @@ class IdleOfPart {
     }
     return answer.AddRow(
         kGaps, {traces_.run(part_), ValueOf(traces_.parts()[part_].rank), ValueOf(device), gap.time.begin_ns, length,
-                std::string(kCauseNames[gap.cause]), std::string(HostActivityName(activity)),
+                std::string(IdleCauseName(gap.cause)), std::string(HostActivityName(activity)),
                 PercentOf(times.ns[static_cast<size_t>(activity)], length), std::move(host_name), std::move(before),
                 std::move(after), all + "]"});
   }

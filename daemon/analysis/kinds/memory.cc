@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "daemon/analysis/analysis_kind.h"
@@ -16,6 +15,7 @@
 #include "daemon/analysis/functions/host/innermost_slices.h"
 #include "daemon/analysis/functions/launches/calls_and_work.h"
 #include "daemon/analysis/functions/memory_events.h"
+#include "daemon/analysis/functions/memory_levels.h"
 #include "daemon/analysis/operators/trace_part.h"
 
 namespace kprof {
@@ -40,14 +40,6 @@ bool IsInnerFrame(std::string_view name) {
   return name.starts_with("<built-in") || name.starts_with(kModulePrefix);
 }
 
-// An allocation that was not freed at some time.
-struct Held {
-  int64_t time_ns = 0;
-  int64_t bytes = 0;
-  uint32_t track = 0;
-  std::array<int64_t, 3> holders = {kNoValue, kNoValue, kNoValue};  // names of the operator, the module and the frame
-};
-
 // Who allocates at a time of a thread: slices of three choices, innermost first.
 class Allocators {
  public:
@@ -69,12 +61,13 @@ class Allocators {
     return made;
   }
 
-  void Find(std::vector<Held>& held) const {
-    std::sort(held.begin(), held.end(),
-              [](const Held& a, const Held& b) { return std::tie(a.track, a.time_ns) < std::tie(b.track, b.time_ns); });
+  void Find(std::vector<HeldMemory>& held) const {
+    std::sort(held.begin(), held.end(), [](const HeldMemory& a, const HeldMemory& b) {
+      return std::tie(a.track, a.time_ns) < std::tie(b.track, b.time_ns);
+    });
     for (size_t i = 0; i < slices_.size(); ++i) {
       InnermostSlices innermost(slices_[i]);
-      for (Held& one : held) {
+      for (HeldMemory& one : held) {
         const InnermostSlices::Stretch found = innermost.At(one.track, one.time_ns);
         if (found.slice != nullptr) one.holders[i] = found.slice->name;
       }
@@ -92,83 +85,6 @@ struct MemoryStep {
   int64_t end_ns = 0;
 };
 
-// The memory of one device of a part, of one kind.
-class DeviceMemory {
- public:
-  void Add(const MemoryEvent& event) { events_.push_back(event); }
-
-  // Levels are what the allocator says, or the sum of what it did where it says nothing.
-  void Close() {
-    for (const MemoryEvent& event : events_) has_totals_ |= event.allocated != kNoValue && event.allocated != 0;
-    int64_t level = 0;
-    if (has_totals_ && events_.front().allocated != kNoValue) {
-      level = events_.front().allocated - events_.front().bytes;
-    }
-    first_level_ = level;
-    for (const MemoryEvent& event : events_) {
-      level = has_totals_ && event.allocated != kNoValue ? event.allocated : level + event.bytes;
-      levels_.push_back(level);
-      has_reserved_ |= event.reserved != kNoValue && event.reserved != 0;
-      has_addresses_ |= event.address != kNoValue;
-    }
-  }
-
-  const std::vector<MemoryEvent>& events() const { return events_; }
-  bool has_totals() const { return has_totals_; }
-  bool has_addresses() const { return has_addresses_; }
-
-  // The events of [from, to): indexes.
-  std::pair<size_t, size_t> Within(int64_t from_ns, int64_t to_ns) const {
-    const auto before = [](const MemoryEvent& event, int64_t time) { return event.time_ns < time; };
-    const auto first = std::lower_bound(events_.begin(), events_.end(), from_ns, before);
-    const auto end = std::lower_bound(first, events_.end(), to_ns, before);
-    return {static_cast<size_t>(first - events_.begin()), static_cast<size_t>(end - events_.begin())};
-  }
-  // Behind so many events.
-  int64_t LevelAfter(size_t events) const { return events == 0 ? first_level_ : levels_[events - 1]; }
-  AnalysisValue ReservedAfter(size_t events) const {
-    if (!has_reserved_ || events == 0 || events_[events - 1].reserved == kNoValue) return {};
-    return events_[events - 1].reserved;
-  }
-
-  // Behind how many events, from `first` to `end` of them, the level was highest, the first time.
-  size_t FindPeak(size_t first, size_t end) const {
-    size_t peak = first;
-    for (size_t i = first; i < end; ++i) {
-      if (LevelAfter(i + 1) > LevelAfter(peak)) peak = i + 1;
-    }
-    return peak;
-  }
-
-  // What was allocated by the events from `first` on and not freed before `end`.
-  std::vector<Held> FindHeld(size_t first, size_t end) const {
-    std::unordered_map<int64_t, Held> live;
-    for (size_t i = first; i < end; ++i) {
-      const MemoryEvent& event = events_[i];
-      if (event.address == kNoValue) continue;
-      if (event.bytes > 0) {
-        live[event.address] = {event.time_ns, event.bytes, event.track};
-      } else {
-        live.erase(event.address);
-      }
-    }
-    std::vector<Held> held;
-    held.reserve(live.size());
-    for (const auto& [address, one] : live) held.push_back(one);
-    return held;
-  }
-
-  int64_t size_bytes() const { return static_cast<int64_t>(events_.size() * (sizeof(MemoryEvent) + sizeof(int64_t))); }
-
- private:
-  std::vector<MemoryEvent> events_;
-  std::vector<int64_t> levels_;  // behind each event
-  int64_t first_level_ = 0;
-  bool has_totals_ = false;
-  bool has_reserved_ = false;
-  bool has_addresses_ = false;
-};
-
 class PartMemory {
  public:
   PartMemory(const AnalysisTraces& traces, size_t part, const DeviceScope& scope, AnalysisAnswer& answer)
@@ -180,7 +96,7 @@ class PartMemory {
     MemoryCharge charge(traces_.take_memory());
     const TracePart& part = traces_.parts()[part_];
     ASSIGN_OR_RETURN(MemoryEvents read, ReadMemoryEvents(part, stop, charge));
-    std::map<std::tuple<bool, int64_t, uint32_t>, DeviceMemory> devices;  // those with a number first
+    std::map<std::tuple<bool, int64_t, uint32_t>, MemoryLevels> devices;  // those with a number first
     for (const MemoryEvent& event : read.events) {
       if (scope_.device() && event.device != *scope_.device()) continue;
       devices[{event.device == kNoValue, event.device, event.kind}].Add(event);
@@ -221,13 +137,13 @@ class PartMemory {
     return row;
   }
 
-  Status AddDevice(const DeviceMemory& memory, const Allocators& allocators) {
+  Status AddDevice(const MemoryLevels& memory, const Allocators& allocators) {
     const auto [first, end] = memory.Within(from_ns_, to_ns_);
     const size_t peak = memory.FindPeak(first, end);
     int64_t allocations = 0;
     int64_t frees = 0;
     int64_t allocated = 0;
-    AnalysisValue most_reserved = memory.ReservedAfter(first);
+    std::optional<int64_t> most_reserved = memory.ReservedAfter(first);
     for (size_t i = first; i < end; ++i) {
       const MemoryEvent& event = memory.events()[i];
       (event.bytes > 0 ? allocations : frees) += 1;
@@ -238,7 +154,7 @@ class PartMemory {
     const auto known = [&](int64_t level) { return memory.has_totals() ? AnalysisValue(level) : AnalysisValue(); };
     RETURN_IF_ERROR(answer_.AddRow(
         kMemoryDevices,
-        RowOf({memory.LevelAfter(peak), peak_at, memory.ReservedAfter(peak), most_reserved,
+        RowOf({memory.LevelAfter(peak), peak_at, ValueOf(memory.ReservedAfter(peak)), ValueOf(most_reserved),
                known(memory.LevelAfter(first)), known(memory.LevelAfter(end)), allocations, frees, allocated})));
     if (!memory.has_totals()) {
       answer_.AddNote(traces_.NameOf(part_) + ": what was allocated before the trace is not known of memory of kind " +
@@ -248,9 +164,9 @@ class PartMemory {
       answer_.AddNote(traces_.NameOf(part_) + ": allocations have no addresses, so nobody knows which were freed");
       return OkStatus();
     }
-    std::vector<Held> held = memory.FindHeld(0, peak);
+    std::vector<HeldMemory> held = memory.FindHeld(0, peak);
     int64_t before = memory.LevelAfter(peak);
-    for (const Held& one : held) before -= one.bytes;
+    for (const HeldMemory& one : held) before -= one.bytes;
     ASSIGN_OR_RETURN(std::vector<HolderSum> sums, SumsOf(std::move(held), allocators));
     if (before > 0 && memory.has_totals()) {
       sums.push_back({.names = {std::string(kBeforeTrace), "", ""}, .bytes = before});
@@ -267,13 +183,13 @@ class PartMemory {
     return OkStatus();
   }
 
-  Status AddSteps(const DeviceMemory& memory, const Allocators& allocators) {
+  Status AddSteps(const MemoryLevels& memory, const Allocators& allocators) {
     for (const MemoryStep& step : steps_) {
       const auto [first, end] = memory.Within(step.begin_ns, step.end_ns);
       const AnalysisValue number = ValueOf(step.number);
-      std::vector<Held> held = memory.FindHeld(first, end);
+      std::vector<HeldMemory> held = memory.FindHeld(first, end);
       int64_t kept = 0;
-      for (const Held& one : held) kept += one.bytes;
+      for (const HeldMemory& one : held) kept += one.bytes;
       const auto known = [&](int64_t level) { return memory.has_totals() ? AnalysisValue(level) : AnalysisValue(); };
       RETURN_IF_ERROR(answer_.AddRow(
           kMemorySteps, RowOf({number, memory.LevelAfter(end) - memory.LevelAfter(first),
@@ -290,7 +206,7 @@ class PartMemory {
   }
 
   // The highest level of each of so many stretches of time, where there is an event in it.
-  Status AddOverTime(const DeviceMemory& memory, int64_t points) {
+  Status AddOverTime(const MemoryLevels& memory, int64_t points) {
     const auto [first, end] = memory.Within(from_ns_, to_ns_);
     if (first == end) return OkStatus();
     const int64_t begin = memory.events()[first].time_ns;
@@ -303,8 +219,8 @@ class PartMemory {
       for (size_t at = i; at < next; ++at) {
         if (memory.LevelAfter(at + 1) > memory.LevelAfter(peak)) peak = at + 1;
       }
-      RETURN_IF_ERROR(answer_.AddRow(
-          kOverTime, RowOf({memory.events()[peak - 1].time_ns, memory.LevelAfter(peak), memory.ReservedAfter(peak)})));
+      RETURN_IF_ERROR(answer_.AddRow(kOverTime, RowOf({memory.events()[peak - 1].time_ns, memory.LevelAfter(peak),
+                                                       ValueOf(memory.ReservedAfter(peak))})));
       i = next;
     }
     return OkStatus();
@@ -322,10 +238,10 @@ class PartMemory {
   }
 
   // By the holders, the most bytes first.
-  Result<std::vector<HolderSum>> SumsOf(std::vector<Held> held, const Allocators& allocators) {
+  Result<std::vector<HolderSum>> SumsOf(std::vector<HeldMemory> held, const Allocators& allocators) {
     allocators.Find(held);
     std::map<std::array<int64_t, 3>, HolderSum> by_holders;
-    for (const Held& one : held) {
+    for (const HeldMemory& one : held) {
       HolderSum& sum = by_holders[one.holders];
       sum.bytes = SaturatingSum(sum.bytes, one.bytes);
       ++sum.count;

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
+#include "daemon/analysis/functions/copy_sizes.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/hta_rows.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
-#include "daemon/analysis/functions/slice_args.h"
 #include "daemon/analysis/functions/step_series.h"
 #include "daemon/analysis/operators/row_indexes.h"
 
@@ -21,8 +21,6 @@ namespace {
 
 enum BandwidthTable : size_t { kCopyKinds, kCopiesOverTime };
 constexpr int64_t kHtaShortestNs = 1'000;  // HTA gives a copy of no length a microsecond
-constexpr size_t kBytesKey = 0;
-constexpr size_t kRateKey = 1;
 
 constexpr AnalysisOption kBandwidthOptions[] = {
     {"stretches", AnalysisType::kInteger, "20", "", "In so many stretches of time is over_time, of each kind", "", 1},
@@ -97,22 +95,13 @@ Result<std::vector<Copy>> FindHtaCopies(const AnalysisTraces& traces, size_t par
 
 // The bytes and rates that the source says. REQUIRES: copies are in the order of their places.
 Status ReadBytes(PartReader& reader, std::vector<Copy>& copies) {
-  ASSIGN_OR_RETURN(SliceArgs args, SliceArgs::Find(reader, {"bytes", "memory bandwidth (GB/s)"}));
-  if (args.never()) return OkStatus();
-  std::vector<std::vector<SliceArg>> values;
-  size_t next = 0;
-  for (const Segment& segment : reader.segments(EventKind::kSlice)) {
-    const size_t first = next;
-    RowSelection selection;
-    for (; next < copies.size() && copies[next].place < segment.first_row + segment.rows; ++next) {
-      selection.rows.push_back(static_cast<uint32_t>(copies[next].place - segment.first_row));
-    }
-    if (selection.rows.empty()) continue;
-    RETURN_IF_ERROR(args.Read(segment, selection, values));
-    for (size_t i = 0; i < selection.rows.size(); ++i) {
-      ASSIGN_OR_RETURN(copies[first + i].bytes, args.NumberOf(values[kBytesKey][i]));
-      ASSIGN_OR_RETURN(copies[first + i].gb_s, args.NumberOf(values[kRateKey][i]));
-    }
+  std::vector<int64_t> places;
+  places.reserve(copies.size());
+  for (const Copy& copy : copies) places.push_back(copy.place);
+  ASSIGN_OR_RETURN(const std::vector<CopySize> sizes, ReadCopySizes(reader, places));
+  for (size_t i = 0; i < copies.size(); ++i) {
+    copies[i].bytes = sizes[i].bytes;
+    copies[i].gb_s = sizes[i].gb_s;
   }
   return OkStatus();
 }
