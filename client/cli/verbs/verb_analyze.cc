@@ -5,6 +5,7 @@
 #include "client/cli/text/nearest_name.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/views/analysis_print.h"
+#include "client/cli/views/summary_screen.h"
 #include "kprof/v1/analyses.pb.h"
 #include "storage/base/readable_text.h"
 #include "storage/base/status.h"
@@ -160,6 +161,11 @@ Status RunVerb(const AnalyzeArgs& args, const VerbContext& context) {
       PrintAnalysisCsv(answer, table.value_or(0), output);
       break;
     default:
+      // A first look is one screen; --table, --format csv and --json have the numbers.
+      if (answer.header().kind() == "summary" && !table) {
+        output.Write(SummaryScreen(answer, {output.ResultWidth(), output.result_has_colours()}));
+        break;
+      }
       PrintAnalysisTables(answer, {table, request.options().contains("limit") ? INT64_MAX : kRowsShown}, output);
       break;
   }

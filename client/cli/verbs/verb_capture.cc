@@ -12,6 +12,7 @@
 #include "client/cli/text/nearest_name.h"
 #include "client/cli/text/table.h"
 #include "client/cli/verbs/foreground_launch.h"
+#include "client/cli/verbs/run_summary.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/views/run_text.h"
 #include "client/cli/waiting/follow_run.h"
@@ -349,6 +350,7 @@ Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
   } else {
     // Standard output is the command's.
     output.WriteToTerminal(ShortReport(run, output.note_has_colours()));
+    output.WriteToTerminal(SummaryOfRun(run, {output.NoteWidth(), output.note_has_colours()}, context));
   }
   (void)output.Flush();
   if (run.state() == v1::RUN_STATE_FAILED && args.quiet && !context.global.json) NoteErrorOutput(run, context);

@@ -8,6 +8,7 @@
 #include "client/cli/text/table.h"
 #include "client/cli/text/terminal_text.h"
 #include "client/cli/verbs/import_files.h"
+#include "client/cli/verbs/run_summary.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/views/run_text.h"
 #include "client/cli/waiting/follow_run.h"
@@ -244,6 +245,19 @@ Status OutcomeOfAll(const std::vector<ImportedRun>& runs, Output& output) {
   return first;
 }
 
+// The first look at what was imported. Of several runs the first has it, and a note tells how to get the others.
+void WriteSummary(const std::vector<ImportedRun>& runs, const VerbContext& context) {
+  Output& output = context.output;
+  const auto shown = std::find_if(runs.begin(), runs.end(), [](const ImportedRun& imported) {
+    return imported.unknown.ok() && imported.run.state() == v1::RUN_STATE_DONE;
+  });
+  if (shown == runs.end()) return;
+  output.Write(SummaryOfRun(shown->run, {output.ResultWidth(), output.result_has_colours()}, context));
+  if (runs.size() == 1) return;
+  (void)output.Flush();
+  output.Note("that is run " + shown->run.id() + "; of another one: kprofctl analyze summary ID");
+}
+
 }  // namespace
 
 Status RunVerb(const ImportArgs& args, const VerbContext& context) {
@@ -266,6 +280,7 @@ Status RunVerb(const ImportArgs& args, const VerbContext& context) {
   } else {
     WriteRuns(runs, context);
   }
+  if (!args.detach && !context.global.json) WriteSummary(runs, context);
   (void)context.output.Flush();
   return OutcomeOfAll(runs, context.output);
 }

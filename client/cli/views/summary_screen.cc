@@ -1,0 +1,283 @@
+#include "client/cli/views/summary_screen.h"
+
+#include <cstdio>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client/cli/text/amounts_and_times.h"
+#include "client/cli/text/cells.h"
+#include "client/cli/text/table.h"
+#include "client/cli/text/terminal_text.h"
+#include "client/cli/text/text_style.h"
+
+namespace kprof::cli {
+namespace {
+
+using AnswerColumns = google::protobuf::RepeatedPtrField<v1::AnalysisColumn>;
+
+constexpr int64_t kKernelsOnScreen = 5;
+constexpr int64_t kCausesOnScreen = 4;
+constexpr size_t kLinesOfMessage = 2;
+constexpr size_t kTypicalWidth = 100;  // where there is no terminal
+constexpr size_t kLeastScreen = 40;
+
+// The values of a row, or the facts, by the names of their columns.
+class NamedCells {
+ public:
+  NamedCells(const AnswerColumns& columns, const std::vector<Cell>& cells) : columns_(columns), cells_(cells) {}
+
+  std::optional<int64_t> integer(std::string_view name) const {
+    const Cell* cell = Find(name);
+    return cell != nullptr && cell->kind == v1::ColumnData::KIND_INTEGER ? std::optional(cell->integer) : std::nullopt;
+  }
+  std::optional<double> real(std::string_view name) const {
+    const Cell* cell = Find(name);
+    return cell != nullptr && cell->kind == v1::ColumnData::KIND_REAL ? std::optional(cell->real) : std::nullopt;
+  }
+  // Empty: it is not there.
+  std::string text(std::string_view name) const {
+    const Cell* cell = Find(name);
+    return cell != nullptr && cell->kind == v1::ColumnData::KIND_TEXT ? std::string(cell->bytes) : "";
+  }
+  std::string percent(std::string_view name) const { return PercentText(real(name)); }
+
+  static std::string PercentText(std::optional<double> value) {
+    if (!value) return "-";
+    char text[400];
+    std::snprintf(text, sizeof(text), "%.1f %%", *value);
+    return text;
+  }
+
+ private:
+  const Cell* Find(std::string_view name) const {
+    for (int i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].name() == name) return &cells_[static_cast<size_t>(i)];
+    }
+    return nullptr;
+  }
+
+  const AnswerColumns& columns_;
+  const std::vector<Cell>& cells_;
+};
+
+std::string CountText(int64_t count, const std::string& one, const std::string& more) {
+  return Grouped(std::to_string(count)) + " " + (count == 1 ? one : more);
+}
+
+// ["python","memory"] as "python, memory".
+std::string WordsOfList(std::string_view json) {
+  std::string words;
+  for (const char c : json) {
+    if (c == '[' || c == ']' || c == '"') continue;
+    words += c;
+    if (c == ',') words += ' ';
+  }
+  return words;
+}
+
+// Appends the text in lines of at most `width` columns, broken at blanks; of the last line what does not fit is cut.
+void AppendWrapped(std::string_view safe_text, size_t indent, size_t width, size_t most_lines, std::string& screen) {
+  const size_t room = width > indent ? width - indent : 1;
+  for (size_t line = 1; !safe_text.empty(); ++line) {
+    screen.append(indent, ' ');
+    if (WidthOf(safe_text) <= room || line == most_lines) {
+      screen += Shortened(safe_text, room) + "\n";
+      return;
+    }
+    const std::string_view most = ColumnsOf(safe_text, 0, room + 1);
+    size_t end = most.rfind(' ');
+    if (end == std::string_view::npos || end == 0) end = ColumnsOf(safe_text, 0, room).size();
+    screen += std::string(safe_text.substr(0, end)) + "\n";
+    safe_text.remove_prefix(std::min(safe_text.size(), end + (safe_text[end] == ' ' ? 1 : 0)));
+  }
+}
+
+class SummaryPainter {
+ public:
+  SummaryPainter(const ReceivedAnalysis& answer, const ScreenFit& fit)
+      : answer_(answer), fit_(fit), width_(fit.width == 0 ? kTypicalWidth : std::max(fit.width, kLeastScreen)) {}
+
+  std::string Paint() {
+    const NamedCells facts(answer_.header().facts(), answer_.facts());
+    PaintFacts(facts);
+    if (facts.integer("devices").value_or(0) > 0) {
+      PaintKernels();
+      PaintIdleCauses();
+      PaintFindings();
+    }
+    return std::move(screen_);
+  }
+
+ private:
+  void Line(std::string_view label, const std::string& text, TextStyle style = TextStyle::kPlain) {
+    std::string shown(label);
+    shown.resize(std::max<size_t>(shown.size() + 1, 12), ' ');
+    std::string wrapped;
+    AppendWrapped(TerminalText(text), shown.size(), width_, kLinesOfMessage, wrapped);
+    wrapped.erase(0, shown.size());
+    screen_ += shown + Styled(wrapped.substr(0, wrapped.size() - 1), style, fit_.has_colours) + "\n";
+  }
+
+  void PaintFacts(const NamedCells& facts) {
+    const int64_t devices = facts.integer("devices").value_or(0);
+    const int64_t ranks = facts.integer("ranks").value_or(0);
+    if (devices > 0) {
+      std::string what = ranks > 1 ? CountText(ranks, "rank", "ranks") + ", " : "";
+      what += CountText(devices, "device", "devices") + ", " +
+              FormatComparableNs(static_cast<double>(facts.integer("span_ns").value_or(0))) + ", " +
+              CountText(facts.integer("kernels").value_or(0), "kernel", "kernels");
+      const std::optional<int64_t> launches = facts.integer("launches");
+      if (launches) what += ", " + CountText(*launches, "launch", "launches");
+      Line("measured", what);
+      Line("busy", facts.percent("utilization_percent") + " of the time: compute " + facts.percent("compute_percent") +
+                       ", communication " + facts.percent("communication_percent") + ", copies " +
+                       facts.percent("memory_percent") + "; idle " + facts.percent("idle_percent"));
+      PaintRanks();
+    } else {
+      Line("measured", "nothing that ran on a device");
+    }
+    if (facts.integer("communication_ns").value_or(0) > 0) {
+      Line("exposed", "communication of " + facts.percent("exposed_communication_percent") + " of the time (" +
+                          TimeText(facts.integer("exposed_communication_ns")) + "); " +
+                          facts.percent("hidden_percent") + " of it is hidden");
+    }
+    if (const std::optional<int64_t> rank = facts.integer("straggler")) {
+      Line("straggler", "rank " + std::to_string(*rank) + ": last in " +
+                            Grouped(std::to_string(facts.integer("straggler_times_last").value_or(0))) + " of " +
+                            CountText(facts.integer("straggler_collectives").value_or(0), "collective", "collectives") +
+                            ", the others waited " + TimeText(facts.integer("straggler_others_wait_ns")));
+    }
+    if (const std::optional<int64_t> peak = facts.integer("memory_peak_bytes")) {
+      std::string text = FormatBytes(*peak) + " at most";
+      if (const std::optional<int64_t> device = facts.integer("memory_peak_device")) {
+        text += " on device " + std::to_string(*device);
+      }
+      const std::optional<int64_t> rank = facts.integer("memory_peak_rank");
+      if (rank && ranks > 1) text += " of rank " + std::to_string(*rank);
+      if (const std::optional<int64_t> reserved = facts.integer("memory_reserved_bytes")) {
+        text += ", " + FormatBytes(*reserved) + " reserved";
+      }
+      Line("memory", text);
+    }
+    PaintTrust(facts);
+  }
+
+  static std::string TimeText(std::optional<int64_t> ns) {
+    return ns ? FormatComparableNs(static_cast<double>(*ns)) : "-";
+  }
+
+  void PaintTrust(const NamedCells& facts) {
+    std::set<std::string> codes;
+    for (const v1::TrustReason& reason : answer_.end().trust()) codes.insert(reason.code());
+    std::string text;
+    for (const std::string& code : codes) text += (text.empty() ? "" : ", ") + code;
+    if (!text.empty()) Line("trust", text, TextStyle::kWarning);
+    const std::string missing = WordsOfList(facts.text("not_recorded"));
+    if (!missing.empty()) Line("not there", missing);
+  }
+
+  // The ranks with the least and the most to do.
+  void PaintRanks() {
+    const std::optional<size_t> table = Find("ranks");
+    if (!table || answer_.rows(*table) < 2) return;
+    std::optional<std::pair<double, int64_t>> least;
+    std::optional<std::pair<double, int64_t>> most;
+    ForEach(*table, INT64_MAX, [&](const NamedCells& row) {
+      const std::optional<double> busy = row.real("utilization_percent");
+      const std::optional<int64_t> rank = row.integer("rank") ? row.integer("rank") : row.integer("device");
+      if (!busy || !rank) return;
+      if (!least || *busy < least->first) least = {*busy, *rank};
+      if (!most || *busy > most->first) most = {*busy, *rank};
+    });
+    if (!least || least->second == most->second) return;
+    Line("", "least on rank " + std::to_string(least->second) + ", " + NamedCells::PercentText(least->first) +
+                 "; most on rank " + std::to_string(most->second) + ", " + NamedCells::PercentText(most->first));
+  }
+
+  std::optional<size_t> Find(const std::string& name) const {
+    const Result<size_t> found = answer_.FindTable(name);
+    return found.ok() ? std::optional(*found) : std::nullopt;
+  }
+
+  void ForEach(size_t table, int64_t most, const std::function<void(const NamedCells&)>& see) const {
+    const AnswerColumns& columns = answer_.header().tables(static_cast<int>(table)).columns();
+    answer_.ForEachRow(table, most, [&](const std::vector<Cell>& cells) {
+      see(NamedCells(columns, cells));
+      return true;
+    });
+  }
+
+  Table MakeTable(std::vector<TableColumn> columns) {
+    const TableFit fit = {.width = width_, .has_colours = fit_.has_colours};
+    return Table(std::move(columns), fit, [this](std::string_view line) { screen_ += line; });
+  }
+
+  void PaintKernels() {
+    const std::optional<size_t> at = Find("top_kernels");
+    if (!at || answer_.rows(*at) == 0) return;
+    screen_ += "\n";
+    Table table = MakeTable({{"SHARE", Align::kRight},
+                             {"TIME", Align::kRight},
+                             {"COUNT", Align::kRight},
+                             {"MEAN", Align::kRight},
+                             {"TOP KERNELS", Align::kLeft, Cut::kInMiddle}});
+    ForEach(*at, kKernelsOnScreen, [&](const NamedCells& row) {
+      const std::optional<double> mean = row.real("mean_ns");
+      table.AddRow({row.percent("percent"), TimeText(row.integer("sum_ns")),
+                    Grouped(std::to_string(row.integer("count").value_or(0))), mean ? FormatComparableNs(*mean) : "-",
+                    row.text("name")});
+    });
+    table.Finish();
+  }
+
+  void PaintIdleCauses() {
+    const std::optional<size_t> at = Find("idle_causes");
+    if (!at || answer_.rows(*at) == 0) return;
+    screen_ += "\n";
+    Table table = MakeTable({{"IDLE", Align::kRight},
+                             {"TIME", Align::kRight},
+                             {"GAPS", Align::kRight},
+                             {"WHY THE DEVICE DID NOTHING", Align::kLeft, Cut::kAtEnd}});
+    ForEach(*at, kCausesOnScreen, [&](const NamedCells& row) {
+      table.AddRow({row.percent("percent"), TimeText(row.integer("ns")),
+                    Grouped(std::to_string(row.integer("gaps").value_or(0))), row.text("meaning")});
+    });
+    table.Finish();
+  }
+
+  void PaintFindings() {
+    const std::optional<size_t> at = Find("findings");
+    if (!at) return;
+    if (answer_.rows(*at) == 0) {
+      screen_ += "\nNo finding is worth its name.\n";
+      return;
+    }
+    screen_ += "\nFINDINGS: gains are at most so much, and overlap\n";
+    ForEach(*at, INT64_MAX, [&](const NamedCells& row) {
+      std::string title = TerminalText(row.text("code"));
+      std::string gain = "  " + row.percent("gain_percent") + ", " + TimeText(row.integer("gain_ns"));
+      const int64_t count = row.integer("count").value_or(1);
+      const std::optional<int64_t> rank = row.integer("rank");
+      if (rank && count > 1) gain += " on rank " + std::to_string(*rank) + ", one of " + std::to_string(count);
+      screen_ += Styled(title, TextStyle::kTitle, fit_.has_colours) + gain + "\n";
+      AppendWrapped(TerminalText(row.text("message")), 2, width_, kLinesOfMessage, screen_);
+      screen_ += "  " + Styled(TerminalText(row.text("command")), TextStyle::kFaint, fit_.has_colours) + "\n";
+    });
+  }
+
+  const ReceivedAnalysis& answer_;
+  const ScreenFit fit_;
+  const size_t width_;
+  std::string screen_;
+};
+
+}  // namespace
+
+std::string SummaryScreen(const ReceivedAnalysis& answer, const ScreenFit& fit) {
+  return SummaryPainter(answer, fit).Paint();
+}
+
+}  // namespace kprof::cli

@@ -1,0 +1,84 @@
+// Findings of the host: the device has nothing to do, as the host launches its next work late. The reasons exclude each
+// other: time of one gap counts for one of them.
+#include "daemon/analysis/findings/finding_rule.h"
+
+namespace kprof {
+
+FindingRule LaunchBound() {
+  using enum TraceMetric;
+  return {.code = "launch_bound",
+          .needs = {kTotalNs, kLaunchWaitNs, kLaunchGaps, kLaunches, kMedianKernelNs, kMeanLaunchNs},
+          .is_triggered =
+              [](const TraceMetrics& m) {
+                return IsShare(m[kLaunchWaitNs], m[kTotalNs], 50) && m[kMedianKernelNs] < m[kMeanLaunchNs];
+              },
+          .gain_ns = [](const TraceMetrics& m) { return m[kLaunchWaitNs]; },
+          .message =
+              [](const TraceMetrics& m) {
+                return "the device waits " + TextOfNs(m[kLaunchWaitNs]) + " in " + std::to_string(m[kLaunchGaps]) +
+                       " gaps for launches: every " + TextOfNs(m[kMeanLaunchNs]) + " one, of kernels of " +
+                       TextOfNs(m[kMedianKernelNs]);
+              },
+          .hint =
+              "Launch less and earlier: CUDA graphs or torch.compile(mode=\"reduce-overhead\"), larger batches, fused "
+              "optimizers; take work off the launching thread",
+          .source = "https://pytorch.org/blog/accelerating-pytorch-with-cuda-graphs/",
+          .kind = "launch-stats"};
+}
+
+FindingRule SyncBound() {
+  using enum TraceMetric;
+  return {.code = "sync_bound",
+          .needs = {kTotalNs, kSyncWaitNs, kSyncGaps},
+          .is_triggered = [](const TraceMetrics& m) { return IsShare(m[kSyncWaitNs], m[kTotalNs], 20); },
+          .gain_ns = [](const TraceMetrics& m) { return m[kSyncWaitNs]; },
+          .message =
+              [](const TraceMetrics& m) {
+                return "the device idles " + TextOfNs(m[kSyncWaitNs]) + " in " + std::to_string(m[kSyncGaps]) +
+                       " gaps behind calls in which the host waited for it";
+              },
+          .hint =
+              "Take synchronisation out of the loop: .item(), .cpu(), nonzero(), prints of losses; copy with "
+              "non_blocking=True from pinned memory",
+          .source = "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
+          .kind = "idle-breakdown"};
+}
+
+FindingRule DataLoaderBound() {
+  using enum TraceMetric;
+  return {.code = "data_loader_bound",
+          .needs = {kTotalNs, kDataWaitNs, kDataGaps},
+          .is_triggered = [](const TraceMetrics& m) { return IsShare(m[kDataWaitNs], m[kTotalNs], 20); },
+          .gain_ns = [](const TraceMetrics& m) { return m[kDataWaitNs]; },
+          .message =
+              [](const TraceMetrics& m) {
+                return "the device idles " + TextOfNs(m[kDataWaitNs]) + " in " + std::to_string(m[kDataGaps]) +
+                       " gaps while the launching thread waits for its data loader";
+              },
+          .hint =
+              "Load ahead: DataLoader(num_workers=..., prefetch_factor=..., persistent_workers=True, "
+              "pin_memory=True); move transforms to the workers or to the device",
+          .source = "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
+          .kind = "idle-breakdown"};
+}
+
+FindingRule AllocatorStalls() {
+  using enum TraceMetric;
+  return {.code = "allocator_stalls",
+          .needs = {kTotalNs, kSteadyAllocationWaitNs, kSteadyAllocationGaps, kAllocationWaitNs},
+          .is_triggered = [](const TraceMetrics& m) { return IsShare(m[kSteadyAllocationWaitNs], m[kTotalNs], 10); },
+          .gain_ns = [](const TraceMetrics& m) { return m[kSteadyAllocationWaitNs]; },
+          .message =
+              [](const TraceMetrics& m) {
+                return "the device idles " + TextOfNs(m[kSteadyAllocationWaitNs]) + " in " +
+                       std::to_string(m[kSteadyAllocationGaps]) +
+                       " gaps while memory is allocated or freed, in the second half still";
+              },
+          .hint =
+              "Let the caching allocator keep what it has: no empty_cache() in the loop, "
+              "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, equal shapes, less memory in use",
+          .source = "https://pytorch.org/docs/stable/notes/cuda.html#memory-management",
+          .kind = "idle-breakdown"};
+}
+
+}  // namespace kprof
