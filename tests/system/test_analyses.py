@@ -118,6 +118,7 @@ class AnalysesTest(DaemonTest):
         self.assertEqual(list(answer), ["schema", "run", "result", "trust", "notes"])
         self.assertRegex(answer["schema"], rf"^kprof\.analysis\.{kind}\.v[0-9]+$")
         self.assertEqual(answer["run"], list(dict.fromkeys(runs)))
+        answer["result"] = json.loads(json.dumps(answer["result"]).replace(run, "RUN"))  # commands that show more
         for wanted in golden.get("as", []):
             self.check_as(answer, wanted, os.path.basename(trace_path))
         if WRITE and "as" not in golden:

@@ -5,6 +5,7 @@ import os
 import unittest
 
 import kprof_testing
+import test_terminal
 from kprof_testing import DaemonTest
 
 TRACES = os.path.join(kprof_testing.ROOT, "tests", "golden", "traces")
@@ -79,6 +80,61 @@ class FindingsTest(DaemonTest):
             text = page.read()
         for code in {**HOST_BOUND, **DEVICE_BOUND, **GRAPH, **UNEVEN}:
             self.assertIn(f"| `{code}` |", text)
+
+
+class SummaryTest(test_terminal.TerminalTest):
+    """What is printed when nothing was asked."""
+
+    def trace(self, name):
+        return os.path.join(TRACES, name)
+
+    def test_an_import_ends_with_the_summary(self):
+        text = self.ctl.run("import", self.trace("host_bound.json")).text
+        self.assertRegex(text, r"(?m)^run         [0-9a-z]+\n(.*\n)+\nsummary     1 device, 1.000 ms, 8 kernels, 8 launches$")
+        self.assertIn("busy        50.9 %: compute 50.9 %", text)
+        self.assertIn("\nlaunch_bound  22.0 %, 220.000 us\n", text)
+        run = text.split()[1]
+        self.assertIn(f"kprofctl analyze launch-stats {run} --rank 0", text)
+        self.assertEqual(self.ctl.run("analyze", "summary", run).text, text[text.index("summary     1 device"):])
+
+    def test_json_and_detach_are_as_they_were(self):
+        run = self.ctl.json("import", self.trace("device_bound.json"))
+        self.assertEqual(run["schema"], "kprof.run.v1")
+        said = self.ctl.run("--json", "import", self.trace("device_bound.json"), "--again")
+        self.assertEqual(len(said.out.splitlines()), 1)
+        said = self.ctl.run("import", self.trace("device_bound.json"), "--again", "--detach").text
+        self.assertNotIn("busy", said)
+
+    def test_of_several_runs_the_first_has_it(self):
+        ran = self.ctl.run("import", self.trace("launched_one_by_one.json"), self.trace("device_bound.json"), "--separate", "--again")
+        self.assertEqual(ran.text.count("\nsummary     1 device"), 1)
+        self.assertIn("graph_candidate", ran.text)
+        self.assertIn("kprofctl analyze summary ID", ran.err.decode())
+
+    def test_a_capture_with_a_trace_ends_with_it_and_one_without_does_not(self):
+        command = ["--", "sh", "-c", f"cp '{self.trace('host_bound.json')}' \"$KPROF_OUTPUT_DIR\"; echo its own"]
+        ran = self.ctl.run("capture", "command", "--device", "none", *command)
+        self.assertEqual(ran.out, b"its own\n")
+        self.assertIn("summary     1 device", ran.err.decode())
+        ran = self.ctl.run("capture", "command", "--device", "none", "--quiet", *command)
+        self.assertNotIn("summary     1 device", (ran.out + ran.err).decode())
+        ran = self.ctl.run("--json", "capture", "command", "--device", "none", *command)
+        self.assertNotIn("summary     1 device", (ran.out + ran.err).decode())
+        ran = self.ctl.run("capture", "command", "--device", "none", "--", "true")
+        self.assertNotIn("busy", ran.err.decode())
+
+    def test_it_fits_a_terminal(self):
+        paths = [self.trace(name) for name in ("host_bound.json", "device_bound.json", "two_ranks", "host_only.json")]
+        if os.path.isdir(os.path.join(kprof_testing.DATA, "kineto")):
+            names = ("v100_resnet50_2021schema", "b200_eager_rank0of8", "mi300x_flux_rank0")
+            paths += [os.path.join(kprof_testing.DATA, "kineto", f"{name}.json.gz") for name in names]
+        for path in paths:
+            run = self.ctl.json("import", path)["id"]
+            for columns in (80, 120):
+                with self.subTest(path=path, columns=columns):
+                    shown = self.shown("analyze", "summary", run, columns=columns)
+                    self.assert_fits("\n".join(line for line in shown.splitlines() if not line.startswith("kprofctl: ")), columns)
+                    self.assertLessEqual(len(shown.splitlines()), 31)
 
 
 if __name__ == "__main__":

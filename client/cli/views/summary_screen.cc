@@ -1,6 +1,8 @@
 #include "client/cli/views/summary_screen.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -18,8 +20,9 @@ namespace {
 
 using AnswerColumns = google::protobuf::RepeatedPtrField<v1::AnalysisColumn>;
 
-constexpr int64_t kKernelsOnScreen = 5;
+constexpr int64_t kKernelsOnScreen = 5;  // one less of each beneath many facts
 constexpr int64_t kCausesOnScreen = 4;
+constexpr int64_t kManyFacts = 6;
 constexpr size_t kLinesOfMessage = 2;
 constexpr size_t kTypicalWidth = 100;  // where there is no terminal
 constexpr size_t kLeastScreen = 40;
@@ -89,6 +92,8 @@ void AppendWrapped(std::string_view safe_text, size_t indent, size_t width, size
     }
     const std::string_view most = ColumnsOf(safe_text, 0, room + 1);
     size_t end = most.rfind(' ');
+    while (end != std::string_view::npos && end > 0 && safe_text.substr(end + 1, 1) == "%")
+      end = most.rfind(' ', end - 1);
     if (end == std::string_view::npos || end == 0) end = ColumnsOf(safe_text, 0, room).size();
     screen += std::string(safe_text.substr(0, end)) + "\n";
     safe_text.remove_prefix(std::min(safe_text.size(), end + (safe_text[end] == ' ' ? 1 : 0)));
@@ -103,7 +108,8 @@ class SummaryPainter {
   std::string Paint() {
     const NamedCells facts(answer_.header().facts(), answer_.facts());
     PaintFacts(facts);
-    if (facts.integer("devices").value_or(0) > 0) {
+    less_ = std::count(screen_.begin(), screen_.end(), '\n') >= kManyFacts ? 1 : 0;
+    if (facts.integer("device_count").value_or(0) > 0) {
       PaintKernels();
       PaintIdleCauses();
       PaintFindings();
@@ -122,8 +128,8 @@ class SummaryPainter {
   }
 
   void PaintFacts(const NamedCells& facts) {
-    const int64_t devices = facts.integer("devices").value_or(0);
-    const int64_t ranks = facts.integer("ranks").value_or(0);
+    const int64_t devices = facts.integer("device_count").value_or(0);
+    const int64_t ranks = facts.integer("rank_count").value_or(0);
     if (devices > 0) {
       std::string what = ranks > 1 ? CountText(ranks, "rank", "ranks") + ", " : "";
       what += CountText(devices, "device", "devices") + ", " +
@@ -131,18 +137,18 @@ class SummaryPainter {
               CountText(facts.integer("kernels").value_or(0), "kernel", "kernels");
       const std::optional<int64_t> launches = facts.integer("launches");
       if (launches) what += ", " + CountText(*launches, "launch", "launches");
-      Line("measured", what);
-      Line("busy", facts.percent("utilization_percent") + " of the time: compute " + facts.percent("compute_percent") +
+      Line("summary", what);
+      Line("busy", facts.percent("utilization_percent") + ": compute " + facts.percent("compute_percent") +
                        ", communication " + facts.percent("communication_percent") + ", copies " +
                        facts.percent("memory_percent") + "; idle " + facts.percent("idle_percent"));
       PaintRanks();
     } else {
-      Line("measured", "nothing that ran on a device");
+      Line("summary", "nothing that ran on a device");
     }
     if (facts.integer("communication_ns").value_or(0) > 0) {
-      Line("exposed", "communication of " + facts.percent("exposed_communication_percent") + " of the time (" +
-                          TimeText(facts.integer("exposed_communication_ns")) + "); " +
-                          facts.percent("hidden_percent") + " of it is hidden");
+      Line("exposed", "communication " + facts.percent("exposed_communication_percent") + ", " +
+                          TimeText(facts.integer("exposed_communication_ns")) + "; " + facts.percent("hidden_percent") +
+                          " of all of it is hidden");
     }
     if (const std::optional<int64_t> rank = facts.integer("straggler")) {
       Line("straggler", "rank " + std::to_string(*rank) + ": last in " +
@@ -224,7 +230,7 @@ class SummaryPainter {
                              {"COUNT", Align::kRight},
                              {"MEAN", Align::kRight},
                              {"TOP KERNELS", Align::kLeft, Cut::kInMiddle}});
-    ForEach(*at, kKernelsOnScreen, [&](const NamedCells& row) {
+    ForEach(*at, kKernelsOnScreen - less_, [&](const NamedCells& row) {
       const std::optional<double> mean = row.real("mean_ns");
       table.AddRow({row.percent("percent"), TimeText(row.integer("sum_ns")),
                     Grouped(std::to_string(row.integer("count").value_or(0))), mean ? FormatComparableNs(*mean) : "-",
@@ -241,7 +247,7 @@ class SummaryPainter {
                              {"TIME", Align::kRight},
                              {"GAPS", Align::kRight},
                              {"WHY THE DEVICE DID NOTHING", Align::kLeft, Cut::kAtEnd}});
-    ForEach(*at, kCausesOnScreen, [&](const NamedCells& row) {
+    ForEach(*at, kCausesOnScreen - less_, [&](const NamedCells& row) {
       table.AddRow({row.percent("percent"), TimeText(row.integer("ns")),
                     Grouped(std::to_string(row.integer("gaps").value_or(0))), row.text("meaning")});
     });
@@ -252,7 +258,7 @@ class SummaryPainter {
     const std::optional<size_t> at = Find("findings");
     if (!at) return;
     if (answer_.rows(*at) == 0) {
-      screen_ += "\nNo finding is worth its name.\n";
+      screen_ += "\nFINDINGS: none, of those that this trace can be asked for\n";
       return;
     }
     screen_ += "\nFINDINGS: gains are at most so much, and overlap\n";
@@ -261,7 +267,8 @@ class SummaryPainter {
       std::string gain = "  " + row.percent("gain_percent") + ", " + TimeText(row.integer("gain_ns"));
       const int64_t count = row.integer("count").value_or(1);
       const std::optional<int64_t> rank = row.integer("rank");
-      if (rank && count > 1) gain += " on rank " + std::to_string(*rank) + ", one of " + std::to_string(count);
+      if (rank && count > 1)
+        gain += " on rank " + std::to_string(*rank) + ", less on " + std::to_string(count - 1) + " more";
       screen_ += Styled(title, TextStyle::kTitle, fit_.has_colours) + gain + "\n";
       AppendWrapped(TerminalText(row.text("message")), 2, width_, kLinesOfMessage, screen_);
       screen_ += "  " + Styled(TerminalText(row.text("command")), TextStyle::kFaint, fit_.has_colours) + "\n";
@@ -272,6 +279,7 @@ class SummaryPainter {
   const ScreenFit fit_;
   const size_t width_;
   std::string screen_;
+  int64_t less_ = 0;
 };
 
 }  // namespace

@@ -11,8 +11,8 @@ FindingRule ExposedCommunication() {
           .gain_ns = [](const TraceMetrics& m) { return m[kExposedCommunicationNs]; },
           .message =
               [](const TraceMetrics& m) {
-                return "communication that no computation hides takes " + TextOfNs(m[kExposedCommunicationNs]) + ", " +
-                       TextOfShare(m[kExposedCommunicationNs], m[kCommunicationNs]) + " of all communication";
+                return TextOfNs(m[kExposedCommunicationNs]) + " of communication are hidden by no computation, " +
+                       TextOfShare(m[kExposedCommunicationNs], m[kCommunicationNs]) + " of all of it";
               },
           .kernel = TraceMetrics::kCommunicationKernel,
           .hint =

@@ -44,9 +44,9 @@ FindingRule PageableCopies() {
           .gain_ns = [](const TraceMetrics& m) { return m[kExposedPageableNs]; },
           .message =
               [](const TraceMetrics& m) {
-                return std::to_string(m[kPageableCopies]) + " copies of pageable memory take " +
-                       TextOfNs(m[kPageableNs]) + ", " + TextOfNs(m[kExposedPageableNs]) +
-                       " of it with nothing else on the device";
+                return TextOfCount(m[kPageableCopies], "copy", "copies") + " of pageable memory, " +
+                       TextOfNs(m[kPageableNs]) + ", of which " + TextOfNs(m[kExposedPageableNs]) +
+                       " with nothing beside it";
               },
           .hint =
               "Pin the host's memory (pin_memory=True) and copy with non_blocking=True: such copies are faster, and "

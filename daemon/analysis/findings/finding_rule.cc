@@ -50,6 +50,10 @@ std::string TextOfNs(int64_t ns) {
   return text;
 }
 
+std::string TextOfCount(int64_t count, const std::string& one, const std::string& more) {
+  return std::to_string(count) + " " + (count == 1 ? one : more);
+}
+
 std::string TextOfShare(int64_t part, int64_t whole) {
   char text[64];
   const double share = whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);

@@ -47,6 +47,8 @@ std::string EvidenceOf(const FindingRule& rule, const TraceMetrics& metrics);
 // For messages: "12.345 ms", "3.2 %".
 std::string TextOfNs(int64_t ns);
 std::string TextOfShare(int64_t part, int64_t whole);
+// "1 gap", "12 gaps".
+std::string TextOfCount(int64_t count, const std::string& one, const std::string& more);
 
 // At least so much of the whole: in thousandths.
 constexpr bool IsShare(int64_t part, int64_t whole, int64_t least_thousandths) {

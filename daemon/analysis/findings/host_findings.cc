@@ -15,9 +15,9 @@ FindingRule LaunchBound() {
           .gain_ns = [](const TraceMetrics& m) { return m[kLaunchWaitNs]; },
           .message =
               [](const TraceMetrics& m) {
-                return "the device waits " + TextOfNs(m[kLaunchWaitNs]) + " in " + std::to_string(m[kLaunchGaps]) +
-                       " gaps for launches: every " + TextOfNs(m[kMeanLaunchNs]) + " one, of kernels of " +
-                       TextOfNs(m[kMedianKernelNs]);
+                return "waits " + TextOfNs(m[kLaunchWaitNs]) + " for launches in " +
+                       TextOfCount(m[kLaunchGaps], "gap", "gaps") + "; one in " + TextOfNs(m[kMeanLaunchNs]) +
+                       ", kernels of " + TextOfNs(m[kMedianKernelNs]);
               },
           .hint =
               "Launch less and earlier: CUDA graphs or torch.compile(mode=\"reduce-overhead\"), larger batches, fused "
@@ -34,8 +34,8 @@ FindingRule SyncBound() {
           .gain_ns = [](const TraceMetrics& m) { return m[kSyncWaitNs]; },
           .message =
               [](const TraceMetrics& m) {
-                return "the device idles " + TextOfNs(m[kSyncWaitNs]) + " in " + std::to_string(m[kSyncGaps]) +
-                       " gaps behind calls in which the host waited for it";
+                return "idle " + TextOfNs(m[kSyncWaitNs]) + " in " + TextOfCount(m[kSyncGaps], "gap", "gaps") +
+                       " behind calls in which the host waited for the device";
               },
           .hint =
               "Take synchronisation out of the loop: .item(), .cpu(), nonzero(), prints of losses; copy with "
@@ -52,8 +52,8 @@ FindingRule DataLoaderBound() {
           .gain_ns = [](const TraceMetrics& m) { return m[kDataWaitNs]; },
           .message =
               [](const TraceMetrics& m) {
-                return "the device idles " + TextOfNs(m[kDataWaitNs]) + " in " + std::to_string(m[kDataGaps]) +
-                       " gaps while the launching thread waits for its data loader";
+                return "idle " + TextOfNs(m[kDataWaitNs]) + " in " + TextOfCount(m[kDataGaps], "gap", "gaps") +
+                       " while the launching thread waits for its data";
               },
           .hint =
               "Load ahead: DataLoader(num_workers=..., prefetch_factor=..., persistent_workers=True, "
@@ -70,9 +70,9 @@ FindingRule AllocatorStalls() {
           .gain_ns = [](const TraceMetrics& m) { return m[kSteadyAllocationWaitNs]; },
           .message =
               [](const TraceMetrics& m) {
-                return "the device idles " + TextOfNs(m[kSteadyAllocationWaitNs]) + " in " +
-                       std::to_string(m[kSteadyAllocationGaps]) +
-                       " gaps while memory is allocated or freed, in the second half still";
+                return "idle " + TextOfNs(m[kSteadyAllocationWaitNs]) + " in " +
+                       TextOfCount(m[kSteadyAllocationGaps], "gap", "gaps") +
+                       " of the second half while memory is allocated or freed";
               },
           .hint =
               "Let the caching allocator keep what it has: no empty_cache() in the loop, "

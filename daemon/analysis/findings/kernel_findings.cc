@@ -28,8 +28,7 @@ FindingRule KernelFragmentation() {
           .message =
               [](const TraceMetrics& m) {
                 return std::to_string(m[kTinyKernels]) + " of " + std::to_string(m[kKernels]) +
-                       " kernels take less than 5 us; the device idles " + TextOfNs(m[kTinyGapNs]) +
-                       " in short gaps beside them, launched in time";
+                       " kernels take less than 5 us; idle " + TextOfNs(m[kTinyGapNs]) + " in short gaps beside them";
               },
           .hint = "Fuse them: torch.compile, fused optimizers (fused=True or foreach=True), a kernel of your own",
           .source = "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html#fuse-operations",
@@ -44,9 +43,8 @@ FindingRule GraphCandidate() {
           .gain_ns = GainOfGraph,
           .message =
               [](const TraceMetrics& m) {
-                return "a sequence of " + std::to_string(m[kSequenceLength]) + " kernels is launched one by one " +
-                       std::to_string(m[kSequenceCount]) + " times, with " + TextOfNs(m[kSequenceGapNs]) +
-                       " between its kernels";
+                return std::to_string(m[kSequenceLength]) + " kernels in a row, " + std::to_string(m[kSequenceCount]) +
+                       " times, launched one by one: " + TextOfNs(m[kSequenceGapNs]) + " between them";
               },
           .kernel = TraceMetrics::kSequenceKernel,
           .hint =
@@ -67,14 +65,13 @@ FindingRule LowTensorCoreShare() {
           .gain_ns = [](const TraceMetrics& m) { return m[kPlainMatrixNs] - m[kPlainMatrixNs] / 7; },
           .message =
               [](const TraceMetrics& m) {
-                return "matrix products whose kernels are named as not on tensor cores take " +
-                       TextOfNs(m[kPlainMatrixNs]) + ", " + TextOfShare(m[kPlainMatrixNs], m[kMatrixNs]) +
-                       " of all matrix products";
+                return "matrix products off tensor cores, by name: " + TextOfNs(m[kPlainMatrixNs]) + ", " +
+                       TextOfShare(m[kPlainMatrixNs], m[kMatrixNs]) + " of all of them";
               },
           .kernel = TraceMetrics::kPlainMatrixKernel,
           .hint =
-              "Compute in TF32 (torch.set_float32_matmul_precision(\"high\")) or bfloat16 (autocast), with sizes that "
-              "are multiples of 8",
+              "Compute in TF32 (torch.set_float32_matmul_precision(\"high\")) or in bfloat16 or float16 "
+              "(autocast), with sizes that are multiples of 8",
           .source = "https://pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices",
           .kind = "kernel-breakdown"};
 }

@@ -59,10 +59,25 @@ constexpr MetricWords kWords[kTraceMetrics] = {
     {"mean_compute_ns", "ns"},
 };
 
+// For each slice of a device, in all that is made of it.
+constexpr size_t kBytesOfSlice = 64 + kBytesOfSequenceSlice;
+
 enum HostCalls : size_t { kSyncCalls, kAllocationCalls, kDataCalls, kHostCallKinds };
 
 // The waits of the threads that launch work, each as intervals in order.
 using ThreadCalls = std::array<std::vector<Interval>, kHostCallKinds>;
+
+// kHostCallKinds: it is none of these.
+size_t KindOfCall(std::string_view name) {
+  switch (ActivityOf(kRuntimeCategories[0], name)) {
+    case HostActivity::kSync:
+      return kSyncCalls;
+    case HostActivity::kAllocation:
+      return kAllocationCalls;
+    default:
+      return kHostCallKinds;
+  }
+}
 
 // An interval that touches the last one makes that longer. REQUIRES: it begins no earlier.
 void Append(int64_t begin_ns, int64_t end_ns, std::vector<Interval>& pieces) {
@@ -140,7 +155,6 @@ class PartMetricsReader {
     PartMetrics found;
     ASSIGN_OR_RETURN(const DeviceLaunches read, DeviceLaunches::Read(traces, part_at_, scope_, stop_));
     if (read.slices().empty()) return found;
-    constexpr size_t kBytesOfSlice = 64 + kBytesOfSequenceSlice;
     RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>(read.slices().size() * kBytesOfSlice)));
     found.has_launches = !read.calls().empty();
     RETURN_IF_ERROR(ReadNames(read));
@@ -194,36 +208,36 @@ class PartMetricsReader {
   Status ReadHost(const DeviceLaunches& read) {
     if (read.calls().empty()) return OkStatus();
     const size_t tracks = part_.reader->tracks().size();
-    std::vector<uint32_t> groups(tracks, UINT32_MAX);
+    thread_of_.assign(tracks, UINT32_MAX);
     uint32_t threads = 0;
     for (const LaunchCall& call : read.calls()) {
-      if (groups[call.track] == UINT32_MAX) groups[call.track] = threads++;
+      if (thread_of_[call.track] == UINT32_MAX) thread_of_[call.track] = threads++;
     }
-    std::replace(groups.begin(), groups.end(), UINT32_MAX, threads);
-    thread_of_ = groups;
+    std::replace(thread_of_.begin(), thread_of_.end(), UINT32_MAX, threads);
     threads_.resize(threads);
-    std::vector<EventFilter> filters(kHostCallKinds);
-    const auto is_called = [](HostActivity activity) {
-      return [activity](std::string_view name) { return ActivityOf("cuda_runtime", name) == activity; };
-    };
-    filters[kSyncCalls].accepts_category = IsCallCategory;
-    filters[kSyncCalls].accepts_name = is_called(HostActivity::kSync);
-    filters[kAllocationCalls].accepts_category = IsCallCategory;
-    filters[kAllocationCalls].accepts_name = is_called(HostActivity::kAllocation);
-    filters[kDataCalls].accepts_name = [](std::string_view name) {
-      return ActivityOf("", name) == HostActivity::kDataLoader;
-    };
-    RETURN_IF_ERROR(SweepSlices(
-        part_, filters, groups, stop_,
-        [&](uint32_t thread, std::span<const std::vector<Interval>> pieces, std::span<const int64_t> /*slices*/) {
-          if (thread >= threads_.size()) return;
-          for (size_t i = 0; i < kHostCallKinds; ++i) {
-            for (const Interval& piece : pieces[i]) Append(piece.begin_ns, piece.end_ns, threads_[thread][i]);
+    EventFilter calls;
+    calls.categories.assign(std::begin(kRuntimeCategories), std::end(kRuntimeCategories));
+    calls.accepts_name = [](std::string_view name) { return KindOfCall(name) != kHostCallKinds; };
+    EventFilter loaders;
+    loaders.accepts_name = [](std::string_view name) { return ActivityOf("", name) == HostActivity::kDataLoader; };
+    std::unordered_map<int64_t, size_t> kinds;  // by name
+    for (const EventFilter* filter : {&calls, &loaders}) {
+      std::vector<PartSlice> slices;
+      RETURN_IF_ERROR(ReadSlices(part_, *filter, stop_, charge_, slices));
+      SortByTrack(slices);
+      for (const PartSlice& slice : slices) {
+        const uint32_t thread = thread_of_[slice.track];
+        if (thread == threads) continue;
+        size_t kind = kDataCalls;
+        if (filter == &calls) {
+          const auto [known, is_new] = kinds.try_emplace(slice.name, kHostCallKinds);
+          if (is_new) {
+            ASSIGN_OR_RETURN(const std::string name, part_.reader->ReadString(slice.name));
+            known->second = KindOfCall(name);
           }
-        }));
-    for (const ThreadCalls& thread : threads_) {
-      for (const auto& pieces : thread) {
-        RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>(pieces.size() * sizeof(Interval))));
+          kind = known->second;
+        }
+        if (kind < kHostCallKinds) Append(slice.begin_ns, slice.end_ns, threads_[thread][kind]);
       }
     }
     // A trace without any of these could show no data loader.
@@ -460,6 +474,19 @@ class PartMetricsReader {
     return known->second;
   }
 
+  // True if the thread that launched both waited, allocated or loaded data in between.
+  bool WaitsBetween(const DeviceLaunches& read, const DeviceSlice& before, const DeviceSlice& after) const {
+    if (before.call == DeviceSlice::kNoCall || after.call == DeviceSlice::kNoCall) return false;
+    const LaunchCall& first = read.calls()[static_cast<size_t>(before.call)];
+    const LaunchCall& second = read.calls()[static_cast<size_t>(after.call)];
+    if (first.track != second.track) return false;
+    const ThreadCalls& thread = threads_[thread_of_[first.track]];
+    return std::any_of(thread.begin(), thread.end(), [&](const std::vector<Interval>& pieces) {
+      const auto next = FirstEndingAt(pieces, first.begin_ns);
+      return next != pieces.end() && next->end_ns <= second.begin_ns;
+    });
+  }
+
   // The sequence of single launches with the most time in the gaps between its kernels.
   Status AddSequences(const DeviceLaunches& read, std::optional<int64_t> device, DeviceMetrics& of) {
     if (read.calls().empty()) return OkStatus();
@@ -470,18 +497,26 @@ class PartMetricsReader {
     for (const std::span<const DeviceSlice> stream : ByStream(read, *part_.reader, false)) {
       if (part_.reader->tracks()[stream.front().track].device != device) continue;
       std::vector<SequenceSlice> slices;
-      slices.reserve(stream.size());
-      for (const DeviceSlice& slice : stream) slices.push_back({slice.begin_ns, slice.end_ns, slice.name});
+      std::vector<const DeviceSlice*> work;  // of each; null: a wait of the host, which no graph can have in it
+      for (const DeviceSlice& slice : stream) {
+        if (work.size() > 0 && WaitsBetween(read, *work.back(), slice)) {
+          slices.push_back({slice.begin_ns, slice.begin_ns, -1 - static_cast<int64_t>(slices.size())});
+          work.push_back(nullptr);
+        }
+        slices.push_back({slice.begin_ns, slice.end_ns, slice.name});
+        work.push_back(&slice);
+      }
+      RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>((slices.size() - stream.size()) * kBytesOfSlice)));
       ASSIGN_OR_RETURN(const FoundSequences found, FindSequences(slices, kBounds, stop_));
       for (const KernelSequence& sequence : found.sequences) {
         const int64_t saved =
             sequence.gap_ns - sequence.count * static_cast<int64_t>(sequence.length - 1) * kGraphNodeNs;
         if (saved <= most_saved) continue;
-        ASSIGN_OR_RETURN(const bool is_graph, IsGraphLaunch(read, stream[sequence.first]));
+        ASSIGN_OR_RETURN(const bool is_graph, IsGraphLaunch(read, *work[sequence.first]));
         if (is_graph) continue;
         most_saved = saved;
         best = sequence;
-        kernel = WorkOf(&stream[sequence.first]).total.name;
+        kernel = WorkOf(work[sequence.first]).total.name;
       }
     }
     of.metrics.Set(TraceMetric::kSequenceLength, static_cast<int64_t>(best.length));

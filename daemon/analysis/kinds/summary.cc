@@ -367,8 +367,8 @@ const std::vector<AnalysisColumn>& SummaryFacts() {
   using enum AnalysisType;
   static const std::vector<AnalysisColumn> kFacts = {
       {"facts", kJson, "", "All facts below, as one object"},
-      {"ranks", kInteger, "", "How many ranks have kernels; 0: nobody knows the ranks"},
-      {"devices", kInteger, "", "How many devices have kernels, of all ranks"},
+      {"rank_count", kInteger, "", "How many ranks have kernels; 0: nobody knows the ranks"},
+      {"device_count", kInteger, "", "How many devices have kernels, of all ranks"},
       {"span_ns", kInteger, "ns", "The whole: see the options; of several ranks the longest"},
       {"device_time_ns", kInteger, "ns", "The wholes of all devices, added up: percentages are of this"},
       {"busy_ns", kInteger, "ns", "At least one kernel, copy or fill ran, added up over the devices"},

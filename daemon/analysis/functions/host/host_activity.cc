@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view kActivityNames[kHostActivities] = {
     "sync", "allocation", "launch", "runtime", "data_loader", "operator", "system", "python", "nothing"};
-constexpr std::string_view kRuntimeCategories[] = {"cuda_runtime", "cuda_driver", "Runtime", "hip_runtime"};
 constexpr std::string_view kAllocations[] = {"Malloc",  "Free",      "MemAlloc", "HostAlloc",        "HostRegister",
                                              "MemPool", "MemCreate", "MemMap",   "MemAddressReserve"};
 

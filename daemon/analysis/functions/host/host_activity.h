@@ -36,6 +36,9 @@ constexpr size_t kHostActivities = 9;
 // "sync", "allocation", "launch", "runtime", "data_loader", "operator", "system", "python", "nothing".
 std::string_view HostActivityName(HostActivity activity);
 
+// Categories of calls of the devices' runtime and driver.
+constexpr std::string_view kRuntimeCategories[] = {"cuda_runtime", "cuda_driver", "Runtime", "hip_runtime"};
+
 // By category and name, as PyTorch's profiler and Nsight Systems give them. kNothing: annotations, and what is unknown.
 HostActivity ActivityOf(std::string_view category, std::string_view name);
 
