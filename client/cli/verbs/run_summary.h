@@ -1,5 +1,5 @@
-// What a verb says of a run's trace when nothing was asked: the screen of the analysis `summary`, at the end of an
-// import and of a capture in the foreground.
+// The first look at a run's trace when nothing was asked: the screen of the analysis `summary`, at the end of an import
+// and of a capture in the foreground.
 //
 // One thread. Asks the daemon; a failure is a note, and never one of the verb.
 #pragma once

@@ -268,7 +268,7 @@ class SummaryPainter {
       const int64_t count = row.integer("count").value_or(1);
       const std::optional<int64_t> rank = row.integer("rank");
       if (rank && count > 1)
-        gain += " on rank " + std::to_string(*rank) + ", less on " + std::to_string(count - 1) + " more";
+        gain += " on rank " + std::to_string(*rank) + " and " + std::to_string(count - 1) + " more";
       screen_ += Styled(title, TextStyle::kTitle, fit_.has_colours) + gain + "\n";
       AppendWrapped(TerminalText(row.text("message")), 2, width_, kLinesOfMessage, screen_);
       screen_ += "  " + Styled(TerminalText(row.text("command")), TextStyle::kFaint, fit_.has_colours) + "\n";

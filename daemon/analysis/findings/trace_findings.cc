@@ -18,7 +18,7 @@ void TraceFindings::AddNotEvaluated(const FindingRule& rule, std::vector<TraceMe
 }
 
 void TraceFindings::Ask(const FindingRule& rule, const TraceMetrics& metrics, const std::string& run,
-                        std::optional<int64_t> rank, const DeviceMetrics* of) {
+                        std::optional<int64_t> rank, const DeviceTraceMetrics* of) {
   std::vector<TraceMetric> missing = MissingMetrics(rule, metrics);
   if (!missing.empty()) return AddNotEvaluated(rule, std::move(missing), run, of == nullptr ? 0 : 1);
   if (!rule.is_triggered(metrics)) return;
@@ -33,12 +33,12 @@ void TraceFindings::Ask(const FindingRule& rule, const TraceMetrics& metrics, co
   findings_.push_back(std::move(found));
 }
 
-void TraceFindings::AddPart(const AnalysisTraces& traces, size_t part, const PartMetrics& metrics) {
+void TraceFindings::AddPart(const AnalysisTraces& traces, size_t part, const PartTraceMetrics& metrics) {
   const std::string& run = traces.run(part);
   const std::optional<int64_t> rank = traces.parts()[part].rank;
   RunLoad& load = runs_[run];
   load.has_devices |= !metrics.devices.empty();
-  for (const DeviceMetrics& of : metrics.devices) {
+  for (const DeviceTraceMetrics& of : metrics.devices) {
     for (const FindingRule& rule : FindingRules()) {
       if (rule.scope == FindingScope::kDevice) Ask(rule, of.metrics, run, rank, &of);
     }
@@ -79,12 +79,14 @@ void TraceFindings::Close() {
 }
 
 Status ForEachPartMetrics(const AnalysisTraces& traces, const DeviceScope& scope, const StopSignal& stop,
-                          AnalysisAnswer& answer, const std::function<Status(size_t part, PartMetrics& metrics)>& see) {
+                          AnalysisAnswer& answer,
+                          const std::function<Status(size_t part, PartTraceMetrics& metrics)>& see) {
   std::vector<size_t> without_work;
   std::vector<size_t> without_launches;
   for (size_t part = 0; part < traces.parts().size(); ++part) {
     RETURN_IF_ERROR(StillWanted(stop));
-    Result<PartMetrics> metrics = scope.never(part) ? PartMetrics() : ReadPartMetrics(traces, part, scope, stop);
+    Result<PartTraceMetrics> metrics =
+        scope.never(part) ? PartTraceMetrics() : ReadPartMetrics(traces, part, scope, stop);
     if (!metrics.ok()) {
       if (metrics.status().code() != ErrorCode::kStorageBroken || traces.parts().size() == 1) return metrics.status();
       answer.AddTrust({"rank_unreadable", traces.NameOf(part) + " is left out: " + metrics.status().why()});

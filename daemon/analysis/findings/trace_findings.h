@@ -41,7 +41,7 @@ struct FindingNotEvaluated {
 class TraceFindings {
  public:
   // Asks the rules of devices. `metrics`: of that part.
-  void AddPart(const AnalysisTraces& traces, size_t part, const PartMetrics& metrics);
+  void AddPart(const AnalysisTraces& traces, size_t part, const PartTraceMetrics& metrics);
   // Asks the rules of runs. Call it behind all parts, once.
   void Close();
 
@@ -60,7 +60,7 @@ class TraceFindings {
   };
 
   void Ask(const FindingRule& rule, const TraceMetrics& metrics, const std::string& run, std::optional<int64_t> rank,
-           const DeviceMetrics* of);
+           const DeviceTraceMetrics* of);
   void AddNotEvaluated(const FindingRule& rule, std::vector<TraceMetric> missing, const std::string& run,
                        int64_t devices);
 
@@ -72,6 +72,7 @@ class TraceFindings {
 // Calls `see` with the metrics of each part that the scope asks for. A rank that is broken is named in a trust reason,
 // and the others answer; a note says which parts have no kernels, or no launches.
 Status ForEachPartMetrics(const AnalysisTraces& traces, const DeviceScope& scope, const StopSignal& stop,
-                          AnalysisAnswer& answer, const std::function<Status(size_t part, PartMetrics& metrics)>& see);
+                          AnalysisAnswer& answer,
+                          const std::function<Status(size_t part, PartTraceMetrics& metrics)>& see);
 
 }  // namespace kprof

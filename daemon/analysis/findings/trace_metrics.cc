@@ -151,8 +151,8 @@ class PartMetricsReader {
         part_at_(part),
         charge_(traces.take_memory()) {}
 
-  Result<PartMetrics> Read(const AnalysisTraces& traces) {
-    PartMetrics found;
+  Result<PartTraceMetrics> Read(const AnalysisTraces& traces) {
+    PartTraceMetrics found;
     ASSIGN_OR_RETURN(const DeviceLaunches read, DeviceLaunches::Read(traces, part_at_, scope_, stop_));
     if (read.slices().empty()) return found;
     RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>(read.slices().size() * kBytesOfSlice)));
@@ -168,7 +168,7 @@ class PartMetricsReader {
         return std::tie(a->begin_ns, a->end_ns, a->place) < std::tie(b->begin_ns, b->end_ns, b->place);
       });
       found.devices.push_back({.device = device, .work = static_cast<int64_t>(slices.size())});
-      DeviceMetrics& of = found.devices.back();
+      DeviceTraceMetrics& of = found.devices.back();
       of.metrics.Set(TraceMetric::kTotalNs, whole_.end_ns - whole_.begin_ns);
       AddTimes(slices, of);
       AddIdle(read, slices, of);
@@ -248,7 +248,7 @@ class PartMetricsReader {
     return OkStatus();
   }
 
-  void AddTimes(const std::vector<const DeviceSlice*>& slices, DeviceMetrics& of) const {
+  void AddTimes(const std::vector<const DeviceSlice*>& slices, DeviceTraceMetrics& of) const {
     std::array<std::vector<Interval>, kKernelTypes> unions;
     for (const DeviceSlice* slice : slices) {
       Append(std::max(slice->begin_ns, whole_.begin_ns), std::min(slice->end_ns, whole_.end_ns),
@@ -284,7 +284,7 @@ class PartMetricsReader {
 
   // The part of a gap in which the next launch was late, by what its thread did.
   void AddHostGap(const DeviceLaunches& read, const IdleGap& gap, int64_t steady_from_ns, IdleSums& sums,
-                  DeviceMetrics& of) const {
+                  DeviceTraceMetrics& of) const {
     const auto add = [&of](IdleReason reason, int64_t ns) {
       if (ns == 0) return;
       of.idle_ns[static_cast<size_t>(reason)] += ns;
@@ -308,7 +308,8 @@ class PartMetricsReader {
     }
   }
 
-  void AddIdle(const DeviceLaunches& read, const std::vector<const DeviceSlice*>& slices, DeviceMetrics& of) const {
+  void AddIdle(const DeviceLaunches& read, const std::vector<const DeviceSlice*>& slices,
+               DeviceTraceMetrics& of) const {
     int64_t last_end = slices.front()->end_ns;
     for (const DeviceSlice* slice : slices) last_end = std::max(last_end, slice->end_ns);
     const int64_t steady_from = slices.front()->begin_ns + (last_end - slices.front()->begin_ns) / 2;
@@ -347,7 +348,8 @@ class PartMetricsReader {
     metrics.Set(TraceMetric::kDataGaps, gaps_of(IdleReason::kData));
   }
 
-  void AddKernels(const DeviceLaunches& read, const std::vector<const DeviceSlice*>& slices, DeviceMetrics& of) const {
+  void AddKernels(const DeviceLaunches& read, const std::vector<const DeviceSlice*>& slices,
+                  DeviceTraceMetrics& of) const {
     std::vector<int64_t> lengths;
     int64_t tiny = 0;
     int64_t matrix_ns = 0;
@@ -416,7 +418,7 @@ class PartMetricsReader {
     return longest == nullptr ? "" : longest->total.name;
   }
 
-  Status AddCopies(const std::vector<const DeviceSlice*>& slices, DeviceMetrics& of) {
+  Status AddCopies(const std::vector<const DeviceSlice*>& slices, DeviceTraceMetrics& of) {
     std::vector<const DeviceSlice*> copies;
     std::vector<Interval> pageable;
     std::vector<Interval> others;
@@ -488,7 +490,7 @@ class PartMetricsReader {
   }
 
   // The sequence of single launches with the most time in the gaps between its kernels.
-  Status AddSequences(const DeviceLaunches& read, std::optional<int64_t> device, DeviceMetrics& of) {
+  Status AddSequences(const DeviceLaunches& read, std::optional<int64_t> device, DeviceTraceMetrics& of) {
     if (read.calls().empty()) return OkStatus();
     constexpr SequenceBounds kBounds = {.least_length = 4, .most_length = 16, .least_count = 4};
     int64_t most_saved = -1;
@@ -547,8 +549,8 @@ const MetricWords& WordsOf(TraceMetric metric) {
   return kWords[static_cast<size_t>(metric)];
 }
 
-Result<PartMetrics> ReadPartMetrics(const AnalysisTraces& traces, size_t part, const DeviceScope& scope,
-                                    const StopSignal& stop) {
+Result<PartTraceMetrics> ReadPartMetrics(const AnalysisTraces& traces, size_t part, const DeviceScope& scope,
+                                         const StopSignal& stop) {
   return PartMetricsReader(traces, part, scope, stop).Read(traces);
 }
 

@@ -1,4 +1,4 @@
-// What findings of traces and the summary are made of: numbers of each device of a part, and of a run of many ranks.
+// Numbers of each device of a part, and of a run of many ranks: findings of traces and the summary are made of them.
 // They are worked out once, in one pass over the work of the devices and one over the calls of the host.
 //
 // A metric that a trace does not have has no value: "no launches are recorded" is not "the host was never late".
@@ -55,7 +55,7 @@ enum class TraceMetric : uint8_t {
   kSequenceCount,
   kSequenceGapNs,
   kIdleBetweenNs,
-  // Of a run of several ranks.
+  // These are of a run of several ranks.
   kRanks,
   kMostComputeNs,
   kMostComputeRank,
@@ -103,7 +103,7 @@ enum class IdleReason : uint8_t {
 };
 constexpr size_t kIdleReasons = 8;
 
-struct DeviceMetrics {
+struct DeviceTraceMetrics {
   std::optional<int64_t> device;
   TraceMetrics metrics;
   std::array<int64_t, kIdleReasons> idle_ns{};
@@ -120,17 +120,17 @@ struct KernelTotal {
   int64_t sum_ns = 0;
 };
 
-struct PartMetrics {
-  std::vector<DeviceMetrics> devices;
+struct PartTraceMetrics {
+  std::vector<DeviceTraceMetrics> devices;
   std::vector<KernelTotal> kernels;
   bool has_launches = false;
 };
 
-// Of the scope's time and device. A part where no device worked has no devices.
+// Takes the scope's time and device. A part where no device worked has no devices.
 //
 // On the reader's thread. Memory, which the traces' take_memory is asked for: that of device_launches.h, and about 200
 // bytes for each slice of the devices. Fails as reading does.
-Result<PartMetrics> ReadPartMetrics(const AnalysisTraces& traces, size_t part, const DeviceScope& scope,
-                                    const StopSignal& stop);
+Result<PartTraceMetrics> ReadPartMetrics(const AnalysisTraces& traces, size_t part, const DeviceScope& scope,
+                                         const StopSignal& stop);
 
 }  // namespace kprof

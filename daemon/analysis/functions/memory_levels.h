@@ -75,7 +75,7 @@ class MemoryLevels {
     return peak;
   }
 
-  // What was allocated by the events from `first` on and not freed before `end`.
+  // Finds what was allocated by the events from `first` on and not freed before `end`.
   std::vector<HeldMemory> FindHeld(size_t first, size_t end) const {
     std::unordered_map<int64_t, HeldMemory> live;
     for (size_t i = first; i < end; ++i) {

@@ -17,7 +17,7 @@ Result<AnalysisAnswer> AnswerFindings(const AnalysisTraces& traces, const Analys
   AnalysisAnswer answer(traces);
   ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
   TraceFindings findings;
-  RETURN_IF_ERROR(ForEachPartMetrics(traces, scope, stop, answer, [&](size_t part, const PartMetrics& metrics) {
+  RETURN_IF_ERROR(ForEachPartMetrics(traces, scope, stop, answer, [&](size_t part, const PartTraceMetrics& metrics) {
     findings.AddPart(traces, part, metrics);
     return OkStatus();
   }));

@@ -69,7 +69,7 @@ struct SummarySums {
 
   int64_t of(KernelType type) const { return of_type_ns[static_cast<size_t>(type)]; }
 
-  void Add(const DeviceMetrics& of) {
+  void Add(const DeviceTraceMetrics& of) {
     ++devices;
     const int64_t total = of.metrics[TraceMetric::kTotalNs];
     total_ns = SaturatingSum(total_ns, total);
@@ -116,7 +116,7 @@ class SummaryMaker {
 
   Result<AnalysisAnswer> Make() {
     ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces_, options_, stop_));
-    RETURN_IF_ERROR(ForEachPartMetrics(traces_, scope, stop_, answer_, [&](size_t part, PartMetrics& metrics) {
+    RETURN_IF_ERROR(ForEachPartMetrics(traces_, scope, stop_, answer_, [&](size_t part, PartTraceMetrics& metrics) {
       return AddPart(part, metrics, scope);
     }));
     findings_.Close();
@@ -130,7 +130,7 @@ class SummaryMaker {
   }
 
  private:
-  Status AddPart(size_t part, PartMetrics& metrics, const DeviceScope& scope) {
+  Status AddPart(size_t part, PartTraceMetrics& metrics, const DeviceScope& scope) {
     ++parts_;
     findings_.AddPart(traces_, part, metrics);
     MemoryPeak peak;
@@ -140,7 +140,7 @@ class SummaryMaker {
     if (peak.bytes && (!peak_.bytes || *peak.bytes > *peak_.bytes)) peak_ = peak;
     const std::optional<int64_t> rank = traces_.parts()[part].rank;
     if (rank && !metrics.devices.empty()) ranks_.insert(*rank);
-    for (const DeviceMetrics& of : metrics.devices) {
+    for (const DeviceTraceMetrics& of : metrics.devices) {
       all_.Add(of);
       SummarySums sums;
       sums.Add(of);
@@ -193,7 +193,7 @@ class SummaryMaker {
     return !bound.never();
   }
 
-  Status ReadRecorded(size_t part, const PartMetrics& metrics) {
+  Status ReadRecorded(size_t part, const PartTraceMetrics& metrics) {
     recorded_.launches |= metrics.has_launches;
     ASSIGN_OR_RETURN(const bool has_operators, HasCategory(part, {"cpu_op", "Operator"}));
     ASSIGN_OR_RETURN(const bool has_python, HasCategory(part, {"python_function"}));
