@@ -19,7 +19,9 @@ namespace {
 
 // True for the times at which events are: people look them up again, so every digit counts.
 bool IsMoment(std::string_view column) {
-  return HasUnit(column, "ts_ns") || HasUnit(column, "start_ns") || HasUnit(column, "end_ns");
+  constexpr std::array<std::string_view, 6> kMoments = {"ts_ns",  "start_ns", "begin_ns",
+                                                        "end_ns", "first_ns", "last_ns"};
+  return std::any_of(kMoments.begin(), kMoments.end(), [column](std::string_view end) { return HasUnit(column, end); });
 }
 
 bool IsNumber(const Cell& cell) {

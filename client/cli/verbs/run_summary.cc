@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "client/cli/views/analysis_print.h"
+#include "client/cli/views/received_analysis.h"
 #include "kprof/v1/analyses.pb.h"
 
 namespace kprof::cli {

@@ -1,10 +1,15 @@
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "client/cli/text/nearest_name.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/views/analysis_print.h"
+#include "client/cli/views/analysis_tables.h"
 #include "client/cli/views/summary_screen.h"
 #include "kprof/v1/analyses.pb.h"
 #include "storage/base/readable_text.h"
@@ -33,6 +38,19 @@ std::string NameOfOption(const std::string& word) {
   std::string name = word.substr(2, word.find('=') - 2);
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
+}
+
+// A time with a unit as nanoseconds, "1.5ms" as 1500000; other text as it is, which the daemon takes or refuses.
+std::string NanosecondsIn(const std::string& text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+  double amount = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
+  if (error != std::errc()) return text;
+  const std::string_view typed(end, static_cast<size_t>(text.data() + text.size() - end));
+  for (const auto& [unit, ns] : kUnits) {
+    if (typed == unit && std::abs(amount) * ns < 9e18) return std::to_string(std::llround(amount * ns));
+  }
+  return text;
 }
 
 // Fails with kUsage where there is none of that name; the remedy names those that are.
@@ -80,6 +98,7 @@ Result<v1::AnalyzeRequest> ReadAnalysis(const v1::ListAnalysesResponse& list, co
       value = words[++i];
     }
     if (value.empty()) return BadAnalysis("--" + name + " is empty", "give it a value, or leave it out");
+    if (option->unit() == "ns") value = NanosecondsIn(value);
     if (!request.mutable_options()->insert({name, value}).second) {
       return BadAnalysis("--" + name + " is there twice", "give it once");
     }
@@ -169,7 +188,7 @@ Status RunVerb(const AnalyzeArgs& args, const VerbContext& context) {
       PrintAnalysisTables(answer, {table, request.options().contains("limit") ? INT64_MAX : kRowsShown}, output);
       break;
   }
-  NoteAboutAnalysis(answer, output);
+  NoteAboutAnalysis(answer, table, output);
   return CheckVerdict(answer, args.fail_on);
 }
 

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
-#include <cstdio>
-#include <limits>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "client/cli/text/cells.h"
@@ -18,131 +14,6 @@
 
 namespace kprof::cli {
 namespace {
-
-Status Nonsense(const std::string& why) {
-  return Fail(ErrorCode::kBadInput, "read the answer", "kprofd sent what makes no sense: " + why,
-              "update the older of kprofctl and kprofd");
-}
-
-}  // namespace
-
-Status ReceivedAnalysis::Add(v1::AnalyzeResponse message) {
-  if (has_end_) return Nonsense("something after the end");
-  if (message.has_header()) {
-    if (has_header_) return Nonsense("two headers");
-    has_header_ = true;
-    header_ = std::move(*message.mutable_header());
-    batches_.resize(static_cast<size_t>(header_.tables_size()));
-    rows_.resize(batches_.size());
-    return OkStatus();
-  }
-  if (!has_header_) return Nonsense("no header");
-  if (message.has_batch()) return AddBatch(*message.mutable_batch());
-  if (message.has_facts()) {
-    if (message.facts().values_size() != header_.facts_size()) return Nonsense("other facts than it told");
-    facts_message_ = std::move(*message.mutable_facts());
-    facts_.assign(static_cast<size_t>(header_.facts_size()), Cell());
-    for (size_t i = 0; i < facts_.size(); ++i) {
-      if (!ColumnCursor(facts_message_.values(static_cast<int>(i))).Next(facts_[i])) return Nonsense("an empty fact");
-    }
-    return OkStatus();
-  }
-  if (!message.has_end()) return OkStatus();  // of a newer daemon
-  if (header_.facts_size() != static_cast<int>(facts_.size())) return Nonsense("no facts");
-  has_end_ = true;
-  end_ = std::move(*message.mutable_end());
-  return OkStatus();
-}
-
-Status ReceivedAnalysis::AddBatch(v1::AnalyzeResponse::Batch& batch) {
-  if (batch.table() < 0 || batch.table() >= header_.tables_size()) return Nonsense("rows of a table that it has not");
-  const auto table = static_cast<size_t>(batch.table());
-  if (batch.columns_size() != header_.tables(batch.table()).columns_size() || batch.rows() < 0) {
-    return Nonsense("a batch with other columns");
-  }
-  for (const v1::ColumnData& column : batch.columns()) {
-    ColumnCursor cursor(column);
-    Cell cell;
-    for (int row = 0; row < batch.rows(); ++row) {
-      if (!cursor.Next(cell)) return Nonsense("a column with too few values");
-    }
-  }
-  if (batch.columns_size() == 0 && batch.rows() > 0) return Nonsense("rows without columns");
-  rows_[table] += batch.rows();
-  batches_[table].push_back(std::move(batch));
-  return OkStatus();
-}
-
-Result<size_t> ReceivedAnalysis::FindTable(const std::string& name) const {
-  std::string names;
-  for (int i = 0; i < header_.tables_size(); ++i) {
-    if (header_.tables(i).name() == name) return static_cast<size_t>(i);
-    names += (names.empty() ? "" : ", ") + header_.tables(i).name();
-  }
-  return Fail(ErrorCode::kUsage, "analyze", header_.kind() + " has no table '" + name + "'", "it has " + names);
-}
-
-void ReceivedAnalysis::ForEachRow(size_t table, int64_t most,
-                                  const std::function<bool(const std::vector<Cell>&)>& see) const {
-  int64_t seen = 0;
-  for (const v1::AnalyzeResponse::Batch& batch : batches_[table]) {
-    std::vector<ColumnCursor> cursors;
-    for (const v1::ColumnData& column : batch.columns()) cursors.emplace_back(column);
-    std::vector<Cell> cells(cursors.size());
-    for (int row = 0; row < batch.rows(); ++row) {
-      if (seen++ == most) return;
-      for (size_t i = 0; i < cursors.size(); ++i) cursors[i].Next(cells[i]);
-      if (!see(cells)) return;
-    }
-  }
-}
-
-namespace {
-
-using AnalysisColumns = google::protobuf::RepeatedPtrField<v1::AnalysisColumn>;
-
-constexpr int64_t kAllRows = std::numeric_limits<int64_t>::max();
-constexpr size_t kLongestShownText = 60;
-constexpr size_t kLeastOfName = 24;
-
-bool IsAbsent(const Cell& cell) {
-  return cell.kind == v1::ColumnData::KIND_UNSPECIFIED;
-}
-
-// As text; a boolean is true or false.
-std::string TextOf(const Cell& cell, const v1::AnalysisColumn& column) {
-  const bool is_boolean = column.type() == v1::ANALYSIS_TYPE_BOOLEAN && cell.kind == v1::ColumnData::KIND_INTEGER;
-  if (is_boolean) return cell.integer != 0 ? "true" : "false";
-  return CellText(cell);
-}
-
-// A real number with as many digits as people read: three that count, and two behind the point of a percentage.
-std::string ShownReal(double value, const std::string& unit) {
-  const double size = std::abs(value);
-  char text[400];  // a double has up to 309 digits before its point
-  if (unit == "percent") {
-    std::snprintf(text, sizeof(text), "%.2f", value);
-  } else if (unit == "ns" || (size >= 100 && size < 1000)) {
-    std::snprintf(text, sizeof(text), "%.1f", value);
-  } else if (size >= 1000) {
-    std::snprintf(text, sizeof(text), "%.0f", value);
-  } else if (size >= 10) {
-    std::snprintf(text, sizeof(text), "%.2f", value);
-  } else {
-    std::snprintf(text, sizeof(text), "%.3g", value);
-  }
-  return text;
-}
-
-// For people. On a terminal times and sizes are in units.
-std::string ShownText(const Cell& cell, const v1::AnalysisColumn& column, const Output& output) {
-  if (IsAbsent(cell)) return "-";
-  if (output.result_is_terminal() && (HasUnit(column.name(), "_ns") || HasUnit(column.name(), "_bytes"))) {
-    return CellWithUnit(cell, column.name());
-  }
-  if (cell.kind == v1::ColumnData::KIND_REAL) return ShownReal(cell.real, column.unit());
-  return TextOf(cell, column);
-}
 
 void WriteAnalysisCell(JsonWriter& json, const Cell& cell, const v1::AnalysisColumn& column) {
   if (column.type() == v1::ANALYSIS_TYPE_BOOLEAN && cell.kind == v1::ColumnData::KIND_INTEGER) {
@@ -160,33 +31,6 @@ void WriteMembers(JsonWriter& json, const std::vector<Cell>& cells, const Analys
     json.Key(column.name());
     WriteAnalysisCell(json, cells[i], column);
   }
-}
-
-Align AlignOf(const v1::AnalysisColumn& column) {
-  const bool is_number = column.type() == v1::ANALYSIS_TYPE_INTEGER || column.type() == v1::ANALYSIS_TYPE_REAL;
-  return is_number ? Align::kRight : Align::kLeft;
-}
-
-void PrintTable(const ReceivedAnalysis& answer, size_t at, int64_t most, Output& output) {
-  const AnalysisColumns& columns = answer.header().tables(static_cast<int>(at)).columns();
-  std::vector<TableColumn> titles;
-  for (const v1::AnalysisColumn& column : columns) {
-    const bool is_number = AlignOf(column) == Align::kRight;
-    titles.push_back(
-        {column.name(), AlignOf(column), is_number ? Cut::kNever : Cut::kInMiddle, kLongestShownText, kLeastOfName});
-  }
-  const TableFit fit = {
-      .width = output.ResultWidth(), .has_colours = output.result_has_colours(), .leaves_out_columns = true};
-  Table table(std::move(titles), fit, [&output](std::string_view line) { output.Write(line); });
-  answer.ForEachRow(at, most, [&](const std::vector<Cell>& cells) {
-    std::vector<std::string> texts;
-    for (size_t i = 0; i < cells.size(); ++i)
-      texts.push_back(ShownText(cells[i], columns[static_cast<int>(i)], output));
-    table.AddRow(texts);
-    return !output.broken();
-  });
-  table.Finish();
-  NoteLeftOut(table.LeftOut(), "a wider terminal, or --format csv, shows all", output);
 }
 
 std::string_view TypeWord(v1::AnalysisType type) {
@@ -330,48 +174,13 @@ void PrintAnalysisCsv(const ReceivedAnalysis& answer, size_t table, Output& outp
       if (IsAbsent(cells[i])) {
         AppendCsvAbsent(line, i == 0);
       } else {
-        AppendCsvField(line, shown(ReadableText(TextOf(cells[i], columns[static_cast<int>(i)]))), i == 0);
+        AppendCsvField(line, shown(ReadableText(AnalysisText(cells[i], columns[static_cast<int>(i)]))), i == 0);
       }
     }
     AppendCsvEnd(line);
     output.Write(line);
     return !output.broken();
   });
-}
-
-void PrintAnalysisTables(const ReceivedAnalysis& answer, const ShownAnalysis& shown, Output& output) {
-  const v1::AnalyzeResponse::Header& header = answer.header();
-  bool is_first = true;
-  if (!shown.table && header.facts_size() > 0) {
-    Table facts({{"fact"}, {"value", Align::kLeft, Cut::kInMiddle, kLongestShownText}}, output);
-    for (int i = 0; i < header.facts_size(); ++i) {
-      facts.AddRow(
-          {header.facts(i).name(), ShownText(answer.facts()[static_cast<size_t>(i)], header.facts(i), output)});
-    }
-    facts.Finish();
-    is_first = false;
-  }
-  for (int i = 0; i < header.tables_size(); ++i) {
-    const auto at = static_cast<size_t>(i);
-    if (shown.table && *shown.table != at) continue;
-    if (!std::exchange(is_first, false)) output.Write("\n");
-    if (!shown.table && header.tables_size() > 1) output.Write(TerminalText(header.tables(i).name()) + "\n");
-    PrintTable(answer, at, shown.most_rows, output);
-    if (answer.rows(at) <= shown.most_rows) continue;
-    (void)output.Flush();
-    output.Note(header.tables(i).name() + ": " + std::to_string(answer.rows(at) - shown.most_rows) +
-                " rows more; --limit N shows N of each table, --format csv --table " + header.tables(i).name() +
-                " all");
-  }
-}
-
-void NoteAboutAnalysis(const ReceivedAnalysis& answer, Output& output) {
-  if (answer.end().trust().empty() && answer.end().notes().empty()) return;
-  (void)output.Flush();
-  for (const v1::TrustReason& reason : answer.end().trust()) {
-    output.Note("do not trust it blindly: " + reason.code() + ": " + reason.message(), TextStyle::kWarning);
-  }
-  for (const std::string& note : answer.end().notes()) output.Note(note);
 }
 
 void PrintKinds(const v1::ListAnalysesResponse& list, const v1::AnalysisKind* kind, Output& output) {

@@ -1,65 +1,18 @@
-// Receives an analysis and prints it. Knows no kind of analysis: the daemon's description of the tables is enough, so
-// those of a newer daemon are printed, too. Pure but for the output.
+// Prints the answers of analyses as JSON and CSV, and the kinds that a daemon offers. Pure but for the output.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
+#include <cstddef>
 
 #include "client/cli/output.h"
-#include "client/cli/text/cells.h"
+#include "client/cli/views/received_analysis.h"
 #include "kprof/v1/analyses.pb.h"
-#include "storage/base/status.h"
 
 namespace kprof::cli {
-
-// The answer of an analysis. Takes the daemon's messages, checks them and keeps them until the answer is whole. One
-// thread.
-class ReceivedAnalysis {
- public:
-  // Fails with kBadInput for a message that makes no sense.
-  Status Add(v1::AnalyzeResponse message);
-  // True once the last message came. The methods below REQUIRE it.
-  bool is_whole() const { return has_end_; }
-
-  const v1::AnalyzeResponse::Header& header() const { return header_; }
-  const v1::AnalyzeResponse::End& end() const { return end_; }
-  // A value for each of the header's facts.
-  const std::vector<Cell>& facts() const { return facts_; }
-  int64_t rows(size_t table) const { return rows_[table]; }
-  // The index of a table. Fails with kUsage when the answer has no table of that name.
-  Result<size_t> FindTable(const std::string& name) const;
-  // Calls `see` with the cells of each row of a table, for at most `most` rows; stops when `see` returns false.
-  void ForEachRow(size_t table, int64_t most, const std::function<bool(const std::vector<Cell>&)>& see) const;
-
- private:
-  Status AddBatch(v1::AnalyzeResponse::Batch& batch);
-
-  bool has_header_ = false;
-  bool has_end_ = false;
-  v1::AnalyzeResponse::Header header_;
-  v1::AnalyzeResponse::Facts facts_message_;
-  std::vector<Cell> facts_;
-  std::vector<std::vector<v1::AnalyzeResponse::Batch>> batches_;  // of each table
-  std::vector<int64_t> rows_;
-  v1::AnalyzeResponse::End end_;
-};
 
 // Prints one object, kprof.analysis.<kind>.v<version>: facts and tables are its `result`.
 void PrintAnalysisJson(const ReceivedAnalysis& answer, Output& output);
 // Prints one table, with a line of titles.
 void PrintAnalysisCsv(const ReceivedAnalysis& answer, size_t table, Output& output);
-// Prints for people: facts, then tables, at most `most_rows` rows of each. Notes count the rows left out.
-struct ShownAnalysis {
-  std::optional<size_t> table;  // this table alone, without facts
-  int64_t most_rows = 0;
-};
-void PrintAnalysisTables(const ReceivedAnalysis& answer, const ShownAnalysis& shown, Output& output);
-// Writes to standard error: reasons not to trust the answer, and the daemon's notes on it.
-void NoteAboutAnalysis(const ReceivedAnalysis& answer, Output& output);
-
 // Prints the kinds of analyses that the daemon offers. `kind`: this one alone, with the meaning of its columns; null:
 // all.
 void PrintKinds(const v1::ListAnalysesResponse& list, const v1::AnalysisKind* kind, Output& output);

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "client/cli/views/analysis_print.h"
+#include "client/cli/views/received_analysis.h"
 
 namespace kprof::cli {
 
