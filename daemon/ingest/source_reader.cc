@@ -175,7 +175,12 @@ Result<ReadSourceResult> Read(const SourceFile& source, const SourceReading& rea
                               AssemblingSink& filling, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const Sniffed sniffed, Sniff(source, reading));
   const SourceFormat& format = *sniffed.format;
-  RETURN_IF_ERROR(format.read({source, *sniffed.text, pool, reading.threads, reading.limits}, filling));
+  const auto open_again = [&]() -> Result<std::unique_ptr<TextSource>> {
+    ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
+    return OpenText(source, first, reading);
+  };
+  RETURN_IF_ERROR(
+      format.read({source, *sniffed.text, pool, reading.threads, reading.limits, false, open_again}, filling));
   ReadSourceResult result;
   result.format = filling.format().empty() ? format.name : filling.format();
   ASSIGN_OR_RETURN(result.hash,
@@ -205,7 +210,7 @@ Result<SourceFacts> LookAtSource(const SourceFile& source, const SourceReading& 
     const SourceFormat& format = *sniffed.format;
     LookingSink sink(!format.is_text, format.joins_trace);
     TextHead head(*sniffed.text, kLookedAtHeadBytes);
-    const Status read = format.read({source, head, pool, reading.threads, reading.limits, true}, sink);
+    const Status read = format.read({source, head, pool, reading.threads, reading.limits, true, {}}, sink);
     if (!read.ok() && !sink.has_enough() && !head.was_cut()) return read;
     if (format.read_end == nullptr || sink.has_enough() || !head.was_cut()) return sink.TakeFacts();
     // A packed text has to be unpacked up to its end. Its beginning tells about how long that takes.

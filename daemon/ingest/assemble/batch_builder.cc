@@ -8,6 +8,7 @@
 #include "daemon/ingest/text/environment_text.h"
 #include "daemon/ingest/text/json_text.h"
 #include "storage/trace/format/event_args.h"
+#include "storage/trace/format/flow_rules.h"
 
 namespace kprof {
 namespace {
@@ -79,6 +80,19 @@ void BatchBuilder::AddCounter(int64_t time_ns, uint32_t track, double value, std
   ++events_;
 }
 
+void BatchBuilder::AddFlow(const Event& event, uint64_t id, char phase) {
+  const std::string text = std::to_string(id);
+  const std::optional<int64_t> numbered = NumberedFlowId(text);
+  const int64_t flow_id = numbered ? *numbered : int64_t{Text(text)};
+  // An end without a word touches the next slice.
+  const EventArg enclosing{Text("bp"), ArgType::kString, int64_t{Text("e")}, true};
+  Event point = event;
+  if (phase == 'f') point.args = std::span(&enclosing, 1);
+  EventRows& rows = AddRow(EventKind::kFlow, point);
+  rows.of(EventColumn::kFlowId).push_back(flow_id);
+  rows.of(EventColumn::kPhase).push_back(phase);
+}
+
 void BatchBuilder::AddSideRow(const SideTable& table, std::span<const int64_t> values) {
   batch_.of(table).Add(values);
   ++rows_;
@@ -121,11 +135,11 @@ void BatchBuilder::AddArgs(EventRows& rows, std::span<const EventArg> args) {
 uint32_t BatchBuilder::ShapeOf(std::span<const EventArg> args) {
   bool is_last = shape_.size() == args.size();
   for (size_t i = 0; is_last && i < args.size(); ++i) {
-    is_last = shape_[i].key == args[i].key && shape_[i].type == args[i].type;
+    is_last = shape_[i].key == args[i].key && shape_[i].type == args[i].type && shape_[i].of_event == args[i].of_event;
   }
   if (is_last) return shape_number_;
   shape_.clear();
-  for (const EventArg& arg : args) shape_.push_back({arg.key, arg.type, false});
+  for (const EventArg& arg : args) shape_.push_back({arg.key, arg.type, arg.of_event});
   const auto [found, is_new] = shapes_.try_emplace(shape_, static_cast<uint32_t>(shapes_.size()));
   if (is_new) batch_.shapes.push_back(shape_);
   return shape_number_ = found->second;

@@ -23,6 +23,7 @@ struct EventArg {
   uint32_t key = 0;  // a string's number
   ArgType type = ArgType::kNull;
   int64_t value = 0;  // as its column has it, or the correlation; unused for types that have neither
+  bool of_event = false;
 };
 
 class BatchBuilder {
@@ -55,6 +56,10 @@ class BatchBuilder {
   void AddMetadata(const Event& event);  // of phase M
   // `written`: one argument with the value as its source wrote it, if that is not the double's text.
   void AddCounter(int64_t time_ns, uint32_t track, double value, std::span<const EventArg> written = {});
+
+  // A point of a flow that touches the slice around it: a begin (s), a step (t) or an end (f). Two points with one id
+  // are of one flow.
+  void AddFlow(const Event& event, uint64_t id, char phase);
 
   // A row of a side table: a value for each of its columns, texts by their numbers. Its columns are always the same.
   void AddSideRow(const SideTable& table, std::span<const int64_t> values);

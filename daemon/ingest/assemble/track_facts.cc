@@ -54,6 +54,12 @@ std::string Joined(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+bool IsGpuCategory(std::string_view category) {
+  std::string lower(category);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::find(kGpuCategories.begin(), kGpuCategories.end(), lower) != kGpuCategories.end();
+}
+
 TrackFacts::TrackFacts(const StringTable& strings, const std::vector<ArgShape>& shapes,
                        const std::vector<TrackKey>& tracks)
     : strings_(strings), shapes_(shapes), tracks_(tracks) {}
@@ -133,9 +139,7 @@ bool TrackFacts::IsOfGpu(uint32_t category) {
   if (gpu_categories_.size() <= category) gpu_categories_.resize(strings_.size());
   int8_t& known = gpu_categories_[category];
   if (known == 0) {
-    std::string lower(strings_.Text(category));
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    known = std::find(kGpuCategories.begin(), kGpuCategories.end(), lower) == kGpuCategories.end() ? 1 : 2;
+    known = IsGpuCategory(strings_.Text(category)) ? 2 : 1;
   }
   return known == 2;
 }

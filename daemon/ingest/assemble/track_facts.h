@@ -20,6 +20,9 @@
 
 namespace kprof {
 
+// True for categories of events that run on a device. Case does not matter.
+bool IsGpuCategory(std::string_view category);
+
 class TrackFacts {
  public:
   // All are the part's, by number, and must outlive it.

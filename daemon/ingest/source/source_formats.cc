@@ -6,6 +6,7 @@
 
 #include "daemon/ingest/chrome/chrome_reader.h"
 #include "daemon/ingest/nsys/nsys_reader.h"
+#include "daemon/ingest/perfetto/perfetto_reader.h"
 #include "daemon/ingest/scalene/scalene_reader.h"
 #include "daemon/ingest/source/text_source.h"
 
@@ -43,8 +44,8 @@ Status NoKnownFormat(std::span<const char> first) {
         kEmptyRemedy);
   }
   return Fail(ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
-              "give a Chrome or Kineto trace or a Scalene profile (JSON, also as .gz or .zst), or an SQLite export of "
-              "Nsight Systems; "
+              "give a Chrome or Kineto trace, a Scalene profile, a log of NCCL Inspector (JSON) or a Perfetto trace "
+              "(.pftrace), each also as .gz or .zst, or an SQLite export of Nsight Systems; "
               "archives (.tar, .zip, .xz) are unpacked first");
 }
 
@@ -75,8 +76,31 @@ Status ReadAsScalene(const OpenSource& source, BatchSink& sink) {
   return ReadScalene(source.text, sink, source.limits.event_bytes);
 }
 
-// The first one that a source looks like is its: a profile of Scalene looks like JSON, too.
+constexpr int64_t kShareOfSurvey = 3;  // of address space, for what is known of slices before they are read
+constexpr int64_t kTextShareOfFlows = 48;
+
+Status ReadAsPerfetto(const OpenSource& source, BatchSink& sink) {
+  PerfettoLimits limits;
+  limits.packets.packet_bytes = source.limits.event_bytes;
+  limits.survey.tracks = source.limits.tracks;
+  limits.survey.bytes = source.limits.text_bytes * kShareOfSurvey / 2;
+  limits.survey.flows = static_cast<size_t>(source.limits.text_bytes / kTextShareOfFlows);
+  if (source.is_look) return ReadPerfetto(nullptr, source.text, sink, limits);
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> first, source.open_again());
+  return ReadPerfetto(first.get(), source.text, sink, limits);
+}
+
+// The first one that a source looks like is its: a profile of Scalene looks like JSON, too, and so may the first bytes
+// of a Perfetto trace, which are a line break and a number.
 constexpr SourceFormat kFormats[] = {
+    {.name = "perfetto",
+     .alias = "pftrace",
+     .what = "a Perfetto trace",
+     .looks = "it looks like a Perfetto trace (protocol buffers)",
+     .is_none = "",
+     .remedy = "",
+     .looks_like = LooksLikePerfetto,
+     .read = ReadAsPerfetto},
     {.name = "scalene",
      .alias = "",
      .joins_trace = true,

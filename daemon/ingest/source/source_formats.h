@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,6 +61,8 @@ struct OpenSource {
   size_t threads = 2;  // of the pool
   ReadingLimits limits = {};
   bool is_look = false;  // little of it is to be read: it ends soon
+  // Opens the text once more, for readers that read it twice. Not for a look: its text is kept.
+  std::function<Result<std::unique_ptr<TextSource>>()> open_again;
 };
 
 struct SourceFormat {
@@ -66,7 +70,7 @@ struct SourceFormat {
   std::string_view alias;  // another name for --format, and of what one tool writes in it
   // A text may be packed, and can be read while it comes; a database is neither.
   bool is_text = true;
-  // It has no events, but says more of those of a trace: imported beside that, it joins the run and the rank.
+  // It says more of a trace: imported beside that, it joins the run and the rank.
   bool joins_trace = false;
   // Words for people about a file that looks like this.
   std::string_view what;  // "a Chrome trace"
