@@ -22,7 +22,10 @@ namespace kprof::cli {
 namespace {
 
 constexpr int kMostFolders = 16;  // in each other
-constexpr std::string_view kEndings[] = {".json", ".json.gz", ".json.zst", ".sqlite", ".nsys-rep"};
+constexpr std::string_view kEndings[] = {".json",       ".json.gz",        ".json.zst", ".pftrace",
+                                         ".pftrace.gz", ".perfetto-trace", ".sqlite",   ".nsys-rep"};
+// NCCL Inspector's: node1-pid4711.log.
+constexpr std::string_view kLogEndings[] = {".log", ".log.gz", ".jsonl", ".jsonl.gz"};
 constexpr std::string_view kArchiveEndings[] = {".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst",
                                                 ".zip", ".7z",     ".rar", ".bz2",     ".xz"};
 constexpr size_t kMostToldBytes = 1024;  // of a name, as kprofd takes it
@@ -107,9 +110,10 @@ Status NoTraceIn(const std::string& folder, const Found& found) {
                 "name it");
   }
   if (archives.empty()) {
-    return Fail(
-        ErrorCode::kUsage, act, "there is no trace in it",
-        "name the files: in a folder only .json, .json.gz, .json.zst, .sqlite and .nsys-rep are taken for traces");
+    return Fail(ErrorCode::kUsage, act, "there is no trace in it",
+                "name the files: in a folder only .json, .json.gz, .json.zst, .pftrace, .perfetto-trace, .sqlite, "
+                ".nsys-rep and "
+                "-pid<number>.log are taken for traces");
   }
   const std::string further = archives.size() == 1 ? "" : " and " + std::to_string(archives.size() - 1) + " more";
   return Fail(ErrorCode::kUsage, act,
@@ -237,7 +241,14 @@ Status CheckNoneTwice(const std::vector<ImportFile>& files) {
 }  // namespace
 
 bool LooksLikeTrace(const std::string& name) {
-  return EndsWithOneOf(name, kEndings);
+  if (EndsWithOneOf(name, kEndings)) return true;
+  for (const std::string_view ending : kLogEndings) {
+    if (!std::string_view(name).ends_with(ending)) continue;
+    const std::string_view stem = std::string_view(name).substr(0, name.size() - ending.size());
+    const size_t last = stem.find_last_not_of("0123456789");
+    if (last != stem.npos && last + 1 < stem.size() && stem.substr(0, last + 1).ends_with("-pid")) return true;
+  }
+  return false;
 }
 
 bool LooksLikeArchive(const std::string& name) {

@@ -7,7 +7,8 @@ import stat
 from kprof.errors import BadInput, UsageError
 from kprof.v1 import runs_pb2
 
-_ENDINGS = (".json", ".json.gz", ".json.zst", ".sqlite", ".nsys-rep")  # in a folder only these are taken for traces
+_ENDINGS = (".json", ".json.gz", ".json.zst", ".pftrace", ".pftrace.gz", ".perfetto-trace", ".sqlite", ".nsys-rep")
+_INSPECTOR_LOG = re.compile(r".-pid[0-9]+\.(log|jsonl)(\.gz)?$")  # in a folder only these are taken for traces
 _MOST_TOLD_BYTES = 1024  # of a name
 _CHUNK_BYTES = 256 << 10
 
@@ -22,10 +23,10 @@ def _traces_in(folder):
     for path, folders, names in os.walk(folder):
         folders.sort()
         found += [os.path.join(path, name) for name in names
-                  if name.endswith(_ENDINGS) and stat.S_ISREG(os.stat(os.path.join(path, name)).st_mode)]
+                  if (name.endswith(_ENDINGS) or _INSPECTOR_LOG.search(name)) and stat.S_ISREG(os.stat(os.path.join(path, name)).st_mode)]
     if not found:
         raise UsageError("usage", f"import the folder {folder}: there is no trace in it",
-                         f"name the files: in a folder only {', '.join(_ENDINGS)} are taken for traces")
+                         f"name the files: in a folder only {', '.join(_ENDINGS)} and -pid<number>.log are taken for traces")
     return sorted(found, key=_in_order_of_numbers)
 
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "daemon/ingest/chrome/chrome_reader.h"
+#include "daemon/ingest/nccl/inspector_reader.h"
 #include "daemon/ingest/nsys/nsys_reader.h"
 #include "daemon/ingest/perfetto/perfetto_reader.h"
 #include "daemon/ingest/scalene/scalene_reader.h"
@@ -76,6 +77,10 @@ Status ReadAsScalene(const OpenSource& source, BatchSink& sink) {
   return ReadScalene(source.text, sink, source.limits.event_bytes);
 }
 
+Status ReadAsNcclInspector(const OpenSource& source, BatchSink& sink) {
+  return ReadNcclInspector(source.text, sink, source.limits.event_bytes);
+}
+
 constexpr int64_t kShareOfSurvey = 3;  // of address space, for what is known of slices before they are read
 constexpr int64_t kTextShareOfFlows = 48;
 
@@ -110,6 +115,15 @@ constexpr SourceFormat kFormats[] = {
      .remedy = "",
      .looks_like = LooksLikeScalene,
      .read = ReadAsScalene},
+    {.name = "nccl-inspector",
+     .alias = "",
+     .joins_trace = true,
+     .what = "a log of NCCL Inspector",
+     .looks = "it looks like a log of NCCL Inspector",
+     .is_none = "",
+     .remedy = "",
+     .looks_like = LooksLikeNcclInspector,
+     .read = ReadAsNcclInspector},
     {.name = "chrome",
      .alias = "kineto",  // whose traces are Chrome's
      .what = "a Chrome trace",

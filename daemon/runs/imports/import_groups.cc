@@ -242,7 +242,13 @@ class Grouping {
     for (size_t i = 0; i < joining.size(); ++i) {
       if (!JoinTrace(joining[i], ranks[i])) without_trace.push_back(joining[i]);
     }
-    GroupByNames(without_trace);
+    // Those that say their job are one run of it without a trace, too.
+    std::vector<size_t> without_job;
+    std::vector<size_t> with_job;
+    for (const size_t i : without_trace) (sources_[i].facts.says_job() ? with_job : without_job).push_back(i);
+    for (const size_t i : with_job) AddCluster(i, RankOf(i));
+    MergeAll(with_job, /*by_pattern=*/false);
+    GroupByNames(without_job);
     return Groups();
   }
 
