@@ -137,7 +137,36 @@ class RunReader {
             MemoryCharge& charge)
       : traces_(traces), scope_(scope), stop_(stop), texts_(texts), charge_(charge) {}
 
+  // Traces and logs of NCCL Inspector tell of the same collectives: only one of the two counts. Logs do where they are
+  // of more ranks, or where the traces have no communication.
   Result<RunCommunication> Read(const std::vector<size_t>& parts, AnalysisAnswer& answer) {
+    std::vector<size_t> traces;
+    std::vector<size_t> logs;
+    for (const size_t part : parts) {
+      (IsCollectiveLog(*traces_.parts()[part].reader) ? logs : traces).push_back(part);
+    }
+    if (logs.empty()) return ReadParts(traces, answer);
+    if (traces.empty()) return ReadParts(logs, answer);
+    const auto words = [&](const char* which) {
+      answer.AddNote("traces and logs of NCCL Inspector tell of the same collectives: those of the " +
+                     std::string(which) + " are told here");
+    };
+    if (logs.size() <= traces.size()) {
+      AnalysisAnswer none(traces_);
+      ASSIGN_OR_RETURN(const RunCommunication looked, ReadParts(traces, none));
+      const bool communicates = std::any_of(looked.ranks.begin(), looked.ranks.end(),
+                                            [](const Communicator& rank) { return !rank.calls.empty(); });
+      if (communicates) {
+        words("traces");
+        return ReadParts(traces, answer);
+      }
+    }
+    words("logs");
+    return ReadParts(logs, answer);
+  }
+
+ private:
+  Result<RunCommunication> ReadParts(const std::vector<size_t>& parts, AnalysisAnswer& answer) {
     RunCommunication run;
     std::optional<int64_t> first;
     for (const size_t part : parts) {
@@ -162,7 +191,6 @@ class RunReader {
     return run;
   }
 
- private:
   std::optional<int64_t> BaseOf(size_t part) const { return traces_.parts()[part].reader->IntegerFact("base_unix_ns"); }
 
   Status ReadPart(size_t part, int64_t from_first_ns, RunCommunication& run) {
@@ -274,6 +302,7 @@ struct CollectiveFacts {
   std::optional<int64_t> bytes;
   std::optional<int64_t> group_size;
   std::optional<bool> between_nodes;
+  bool has_times = true;  // false: begins and ends are made up
   int64_t wait_ns = 0;
 
   int64_t transfer_ns() const { return std::max<int64_t>(last_end_ns - last_begin_ns, 0); }
@@ -326,6 +355,8 @@ CollectiveFacts FactsOf(const RunCommunication& run, const MatchedCollective& on
   for (const CollectiveMember& member : one.members)
     facts.wait_ns = SaturatingSum(facts.wait_ns, WaitOf(member, facts.last_begin_ns));
   if (one.members.size() > 1 && !hosts.contains("")) facts.between_nodes = hosts.size() > 1;
+  if (facts.call->between_nodes) facts.between_nodes = facts.call->between_nodes;
+  for (const CollectiveMember& member : one.members) facts.has_times &= call_of(member).has_times;
   return facts;
 }
 
@@ -387,7 +418,9 @@ class RunAnswer {
   Status AddCollective(const MatchedCollective& one) {
     const CollectiveFacts facts = FactsOf(run_, one);
     ++collectives_;
-    const bool is_matched = one.members.size() > 1 && AreComparable(one);
+    timeless_ += facts.has_times ? 0 : 1;
+    const bool can_tell = facts.has_times ? AreComparable(one) : EndsTogether(facts.call->kind);
+    const bool is_matched = one.members.size() > 1 && can_tell;
     const int64_t ranks = facts.group_size.value_or(static_cast<int64_t>(one.members.size()));
     std::string list = "[";
     for (const CollectiveMember& member : one.members) {
@@ -404,9 +437,9 @@ class RunAnswer {
         {name_, std::string(NameOfCollective(call.kind)), TextOrNothing(texts_.TextOf(call.group)), list,
          ValueOf(facts.bytes), known(facts.last_begin_ns - facts.first_begin_ns), known(facts.transfer_ns()),
          known(run_.ranks[one.members[facts.last].rank].number), speed(1.0), speed(BusFactor(call.kind, ranks)),
-         facts.first_begin_ns, facts.longest_ns, known(facts.wait_ns), ValueOf(call.sequence),
-         ValueOf(facts.group_size), TextOrNothing(texts_.TextOf(call.type)), TruthOf(facts.between_nodes),
-         texts_.TextOf(call.kernel)}));
+         facts.has_times ? AnalysisValue(facts.first_begin_ns) : AnalysisValue(), facts.longest_ns,
+         known(facts.wait_ns), ValueOf(call.sequence), ValueOf(facts.group_size),
+         TextOrNothing(texts_.TextOf(call.type)), TruthOf(facts.between_nodes), texts_.TextOf(call.kernel)}));
     for (const CollectiveMember& member : one.members) {
       RankSum& sum = sums_[member.rank];
       ++sum.collectives;
@@ -532,8 +565,14 @@ class RunAnswer {
     if (!run_.have_groups) {
       answer_.AddNote("the traces do not tell process groups: collectives are matched by their order on streams");
     }
+    if (timeless_ > 0) {
+      answer_.AddNote(
+          "the logs of " + std::to_string(timeless_) +
+          " collectives tell how long each rank took, and not when: ranks are taken to end together, so that "
+          "the one that took the least was last");
+    }
     if (matched == 0) return;
-    AddNoteOfClocks();
+    if (timeless_ < collectives_) AddNoteOfClocks();
     size_t worst = 0;
     for (size_t rank = 1; rank < sums_.size(); ++rank) {
       if (sums_[rank].others_wait_ns > sums_[worst].others_wait_ns) worst = rank;
@@ -581,7 +620,8 @@ class RunAnswer {
   std::vector<RankSum> sums_;
   std::map<std::pair<CollectiveKind, int>, MessageSum> messages_;
   int64_t collectives_ = 0;
-  int64_t alone_ = 0;  // of them
+  int64_t alone_ = 0;     // of them
+  int64_t timeless_ = 0;  // whose lengths alone are known
 };
 
 Result<AnalysisAnswer> AnswerCollectives(const AnalysisTraces& traces, const AnalysisOptions& options,

@@ -35,13 +35,22 @@ struct Tells {
     kGroupSize,
     kSequence,
     kDims,
-    kTypes
+    kTypes,
+    kCommunicator,
+    kBytes,
+    kNodes
   };
 };
 const std::vector<std::string_view> kCollectiveKeys = {
     "Collective name", "In msg nelems", "Out msg nelems", "dtype",      "Process Group Name", "Process Group Ranks",
-    "Group size",      "Seq",           "Input Dims",     "Input type",
+    "Group size",      "Seq",           "Input Dims",     "Input type", "communicator",       "msg_size_bytes",
+    "nodes",
 };
+
+// As NCCL Inspector counts it: what the call was given.
+void SetBytes(int64_t bytes, CommunicationCall& call) {
+  (call.kind == CollectiveKind::kReduceScatter ? call.out_bytes : call.in_bytes) = bytes;
+}
 
 constexpr int64_t kMostElements = int64_t{1} << 48;  // a bound on nonsense
 
@@ -114,11 +123,25 @@ class CollectiveArguments {
     const std::optional<int64_t> bytes = BytesOfElement(type);
     if (bytes && in) told.call.in_bytes = *in * *bytes;
     if (bytes && out) told.call.out_bytes = *out * *bytes;
+    RETURN_IF_ERROR(SetOfLog(row, told.call));
     told.has_sizes = told.call.in_bytes || told.call.out_bytes;
     return told;
   }
 
  private:
+  // What a log of NCCL Inspector tells: its communicator has a name of its own, whatever the group is called.
+  Status SetOfLog(size_t row, CommunicationCall& call) {
+    ASSIGN_OR_RETURN(const std::string communicator, args_.TextOf(values_[Tells::kCommunicator][row]));
+    if (communicator.empty()) return OkStatus();
+    call.group_ranks = texts_.NumberOf(communicator);
+    if (call.group == 0) call.group = call.group_ranks;
+    ASSIGN_OR_RETURN(const std::optional<int64_t> nodes, NumberAt(Tells::kNodes, row));
+    if (nodes && *nodes > 0) call.between_nodes = *nodes > 1;
+    ASSIGN_OR_RETURN(const std::optional<int64_t> bytes, NumberAt(Tells::kBytes, row));
+    if (bytes) SetBytes(*bytes, call);
+    return OkStatus();
+  }
+
   Result<std::optional<int64_t>> NumberAt(Tells::Key key, size_t row) {
     ASSIGN_OR_RETURN(const std::optional<double> number, args_.NumberOf(values_[key][row]));
     return CountOf(number);
@@ -245,7 +268,22 @@ Status CompleteFromHost(const AnalysisTraces& traces, size_t part, const EventFi
   return OkStatus();
 }
 
+constexpr const char* kBeginTimes = "begin_times";  // a fact of such a log
+
+// The slices of a log.
+EventFilter LoggedCollectives(const DeviceScope& scope, size_t part) {
+  EventFilter filter;
+  filter.categories = {"nccl_collective"};
+  filter.from_ns = scope.from_ns(part);
+  filter.to_ns = scope.to_ns(part);
+  return filter;
+}
+
 }  // namespace
+
+bool IsCollectiveLog(const PartReader& reader) {
+  return reader.TextFact(kBeginTimes).has_value();
+}
 
 Result<std::vector<CommunicationCall>> FindCommunicationCalls(const AnalysisTraces& traces, size_t part,
                                                               const DeviceScope& scope, const StopSignal& stop,
@@ -254,7 +292,10 @@ Result<std::vector<CommunicationCall>> FindCommunicationCalls(const AnalysisTrac
   PartReader& reader = *of.reader;
   std::vector<CommunicationCall> calls;
   std::vector<bool> has_kind;  // from arguments: the kernel's name says SendRecv for an all-to-all
-  EventFilter work = scope.WorkOf(part, KernelType::kCommunication);
+  const bool is_log = IsCollectiveLog(reader);
+  if (is_log && scope.device()) return calls;
+  const bool has_times = !is_log || reader.TextFact(kBeginTimes) == "known";
+  EventFilter work = is_log ? LoggedCollectives(scope, part) : scope.WorkOf(part, KernelType::kCommunication);
   const int64_t from = std::exchange(work.from_ns, std::nullopt).value_or(kFirstTimeNs);
   const int64_t to = std::exchange(work.to_ns, std::nullopt).value_or(kLastTimeNs);
   ASSIGN_OR_RETURN(const PartFilter bound, PartFilter::Bind(work, of, EventKind::kSlice));
@@ -290,6 +331,7 @@ Result<std::vector<CommunicationCall>> FindCommunicationCalls(const AnalysisTrac
       call.is_asked = call.begin_ns < to && std::max(call.end_ns, call.begin_ns + 1) > from;
       call.track = static_cast<uint32_t>(tracks[i]);
       call.kernel = name->second.first;
+      call.has_times = has_times;
       has_kind.push_back(call.kind != CollectiveKind::kOther);
       if (!has_kind.back()) call.kind = name->second.second;
       if (!told.has_sizes) untold.emplace(segment.first_row + (selection.all ? i : selection.rows[i]), calls.size());
@@ -297,7 +339,7 @@ Result<std::vector<CommunicationCall>> FindCommunicationCalls(const AnalysisTrac
     }
     return OkStatus();
   }));
-  if (!untold.empty()) {
+  if (!untold.empty() && !is_log) {
     RETURN_IF_ERROR(CompleteFromHost(traces, part, work, stop, untold, texts, charge, calls, has_kind));
   }
   std::stable_sort(calls.begin(), calls.end(), [](const CommunicationCall& a, const CommunicationCall& b) {

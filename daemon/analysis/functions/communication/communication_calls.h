@@ -1,6 +1,6 @@
 // The communication kernels of a part's devices, each with what the trace says of its collective: in arguments of the
 // kernel itself (PyTorch 2.2 and later), else in those of the host's slice around its launch (`record_param_comms`,
-// `nccl:all_reduce`), else in its name alone.
+// `nccl:all_reduce`), else in its name alone. A log of NCCL Inspector has no kernels: its slices are the calls.
 //
 // On the reader's thread. Memory, which the traces' take_memory is asked for: sizeof(CommunicationCall) for each
 // kernel. Costs a pass over the kernels; where arguments are missing also over the launches and those host slices.
@@ -41,11 +41,17 @@ struct CommunicationCall {
   uint32_t type = 0;         // of its elements
   CollectiveKind kind = CollectiveKind::kOther;
   bool is_asked = true;  // it touches the scope's time
+  // False: only its length is known, and its times are made up (a log of NCCL Inspector without event traces).
+  bool has_times = true;
+  std::optional<bool> between_nodes;  // as the source says
   std::optional<int64_t> sequence;
   std::optional<int64_t> in_bytes;
   std::optional<int64_t> out_bytes;
   std::optional<int64_t> group_size;
 };
+
+// True for a part that was read from a log of NCCL Inspector: it has collectives, and no devices.
+bool IsCollectiveLog(const PartReader& reader);
 
 // Those of the scope's device, in the order of time; also those outside of its time: ranks are matched, and clocks
 // compared, by all that there are.

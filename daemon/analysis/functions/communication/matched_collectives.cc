@@ -170,6 +170,27 @@ class Matcher {
   std::vector<MatchedCollective> collectives_;
 };
 
+bool HaveTimes(std::span<const Communicator> ranks, const MatchedCollective& one) {
+  return std::all_of(one.members.begin(), one.members.end(),
+                     [&](const CollectiveMember& member) { return ranks[member.rank].calls[member.call].has_times; });
+}
+
+// The lengths stay.
+void MakeTimes(std::span<const Communicator> ranks, MatchedCollective& one) {
+  const bool ends = EndsTogether(ranks[one.members.front().rank].calls[one.members.front().call].kind);
+  int64_t begin = one.members.front().begin_ns;
+  int64_t longest = 0;
+  for (const CollectiveMember& member : one.members) {
+    begin = std::min(begin, member.begin_ns);
+    longest = std::max(longest, member.length_ns());
+  }
+  for (CollectiveMember& member : one.members) {
+    const int64_t length = member.length_ns();
+    member.begin_ns = ends ? begin + (longest - length) : begin;
+    member.end_ns = member.begin_ns + length;
+  }
+}
+
 std::vector<RankClock> FindClocks(std::span<const Communicator> ranks,
                                   const std::vector<MatchedCollective>& collectives) {
   std::vector<RankClock> clocks(ranks.size());
@@ -180,7 +201,7 @@ std::vector<RankClock> FindClocks(std::span<const Communicator> ranks,
     for (std::vector<int64_t>& of_rank : late) of_rank.clear();
     for (const MatchedCollective& one : collectives) {
       const CommunicationCall& first = ranks[one.members.front().rank].calls[one.members.front().call];
-      if (one.members.size() < 2 || !EndsTogether(first.kind)) continue;
+      if (one.members.size() < 2 || !EndsTogether(first.kind) || !HaveTimes(ranks, one)) continue;
       ends.clear();
       for (const CollectiveMember& member : one.members) {
         ends.push_back(ranks[member.rank].calls[member.call].end_ns - offsets[member.rank]);
@@ -255,6 +276,7 @@ Result<MatchedCollectives> MatchCollectives(std::span<const Communicator> ranks,
       member.begin_ns = call.begin_ns - matched.clocks[member.rank].offset_ns;
       member.end_ns = call.end_ns - matched.clocks[member.rank].offset_ns;
     }
+    if (!HaveTimes(ranks, one)) MakeTimes(ranks, one);
     std::sort(one.members.begin(), one.members.end(),
               [](const CollectiveMember& a, const CollectiveMember& b) { return a.rank < b.rank; });
   }

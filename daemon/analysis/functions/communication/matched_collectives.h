@@ -9,6 +9,9 @@
 // A collective such as an all-reduce ends at the same time on all ranks: what ends of one rank are early or late, on
 // the median, is its clock's offset.
 //
+// Where only lengths are known (CommunicationCall::has_times), a collective that ends at the same time on all ranks
+// gets times by which it does. Another one gets times by which it begins together, of which nobody should tell.
+//
 // Pure; any thread.
 #pragma once
 
