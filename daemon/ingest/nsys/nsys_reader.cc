@@ -12,6 +12,7 @@
 #include "daemon/ingest/nsys/nsys_database.h"
 #include "daemon/ingest/nsys/nsys_facts.h"
 #include "daemon/ingest/nsys/nsys_gpu_events.h"
+#include "daemon/ingest/nsys/nsys_graph_nodes.h"
 #include "daemon/ingest/nsys/nsys_nvtx_events.h"
 #include "daemon/ingest/nsys/nsys_thread_events.h"
 #include "daemon/ingest/text/json_text.h"
@@ -130,6 +131,7 @@ constexpr EventTable kEventTables[] = {
     {"CUPTI_ACTIVITY_KIND_MEMCPY", ReadNsysMemcpys},
     {"CUPTI_ACTIVITY_KIND_MEMSET", ReadNsysMemsets},
     {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", ReadNsysGraphs},
+    {"CUDA_GRAPH_NODE_EVENTS", ReadNsysGraphNodes},
     {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", ReadNsysSynchronizations},
     {"CUPTI_ACTIVITY_KIND_CUDA_EVENT", ReadNsysCudaEvents},
     {"CUPTI_ACTIVITY_KIND_RUNTIME", ReadNsysApiCalls},

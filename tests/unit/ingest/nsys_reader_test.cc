@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/ingest/nsys/nsys_graph_nodes.h"
 #include "daemon/ingest/nsys/nsys_thread_events.h"
 #include "daemon/ingest/text/private_names.h"
 #include "tests/unit/ingest/made_source.h"
@@ -455,6 +456,36 @@ INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1000, 5000, 0, 2, 6, 1, NULL
   EXPECT_EQ(graphs[0].correlation, read.Of("cuda_runtime")[0].correlation);
   EXPECT_EQ(graphs[1].name, "CUDA graph");
   EXPECT_TRUE(read.warnings.empty());
+  EXPECT_FALSE(read.facts.contains("source.unknown_tables"));
+}
+
+TEST(NsysReader, NodesOfGraphsAreInstantsAndTellWhatWasCaptured) {
+  const RecordedBatches read = Read(std::string(kKernelTable) + R"(
+CREATE TABLE CUDA_GRAPH_NODE_EVENTS (
+    start                       INTEGER   NOT NULL,                    -- Event start timestamp (ns).
+    end                         INTEGER,                               -- Event end timestamp (ns).
+    eventClass                  INTEGER   NOT NULL,                    -- REFERENCES ENUM_NSYS_EVENT_CLASS(id)
+    globalTid                   INTEGER,                               -- Serialized GlobalId.
+    nameId                      INTEGER   NOT NULL,                    -- REFERENCES StringIds(id)
+    graphNodeId                 INTEGER,                               -- Graph node ID.
+    originalGraphNodeId         INTEGER                                -- Reference to the original graph node ID.
+);
+INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (900, NULL, 54, )" +
+                                    kT101 + ", 4, 9, 7), (100, NULL, 54, " + kT101 + ", 4, 7, NULL), (950, NULL, 54, " +
+                                    kT101 + ", 4, 12, 9), (960, NULL, 54, " + kT101 + ", 4, 13, 13);");
+  const std::vector<RecordedEvent> nodes = read.Of("cuda_graph_node");
+  ASSERT_EQ(nodes.size(), 4U);
+  EXPECT_EQ(nodes[0].kind, EventKind::kInstant);
+  EXPECT_EQ(nodes[0].time_ns, 900);
+  EXPECT_EQ(nodes[0].track.kind, "cpu_thread");
+  EXPECT_EQ(nodes[0].Arg("graphNodeId"), "9");
+  EXPECT_EQ(nodes[0].Arg("originalGraphNodeId"), "7");
+  ASSERT_EQ(read.side.size(), 1U);
+  EXPECT_EQ(read.side[0].table, GraphNodeTable());
+  using Column = std::vector<int64_t>;
+  EXPECT_EQ(read.side[0].columns[1], (Column{7, 9, 12, 13}));
+  EXPECT_EQ(read.side[0].columns[2], (Column{kNoValue, 7, 9, 13}));
+  EXPECT_EQ(read.side[0].columns[3], (Column{7, 7, 7, 13}));  // a node that is said to be its own copy ends nothing
   EXPECT_FALSE(read.facts.contains("source.unknown_tables"));
 }
 

@@ -49,6 +49,7 @@ class RecordedBatches : public BatchSink {
       if (tracks.size() <= row.id) tracks.resize(row.id + 1);
       tracks[row.id] = row;
     }
+    for (SideRows& rows : batch.side) side.push_back(std::move(rows));
     size_t rows = 0;
     for (size_t index = 0; index < kEventKinds; ++index) rows += Keep(static_cast<EventKind>(index + 1), batch);
     EXPECT_LE(rows, most_rows);
@@ -88,6 +89,7 @@ class RecordedBatches : public BatchSink {
   }
 
   std::vector<RecordedEvent> events;
+  std::vector<SideRows> side;  // of each batch
   std::vector<TrackRow> tracks;
   std::vector<TrackKey> keys;
   std::map<std::string, std::string> facts;
