@@ -449,7 +449,7 @@ class RunAnswer {
       sum.wait_ns = SaturatingSum(sum.wait_ns, WaitOf(member, facts.last_begin_ns));
     }
     if (!is_matched) {
-      ++alone_;
+      ++(!facts.has_times && one.members.size() > 1 ? untold_ : alone_);
       return OkStatus();
     }
     RankSum& last = sums_[one.members[facts.last].rank];
@@ -552,7 +552,7 @@ class RunAnswer {
   }
 
   void AddNotes() const {
-    const int64_t matched = collectives_ - alone_;
+    const int64_t matched = collectives_ - alone_ - untold_;
     if (collectives_ == 0) {
       answer_.AddNote("no collectives: no communication kernel in what was asked for");
       return;
@@ -570,6 +570,10 @@ class RunAnswer {
           "the logs of " + std::to_string(timeless_) +
           " collectives tell how long each rank took, and not when: ranks are taken to end together, so that "
           "the one that took the least was last");
+    }
+    if (untold_ > 0) {
+      answer_.AddNote("a rank may be done before others begin with " + std::to_string(untold_) +
+                      " of them (broadcast and the like): their lengths tell nothing of skew and transfer");
     }
     if (matched == 0) return;
     if (timeless_ < collectives_) AddNoteOfClocks();
@@ -622,6 +626,7 @@ class RunAnswer {
   int64_t collectives_ = 0;
   int64_t alone_ = 0;     // of them
   int64_t timeless_ = 0;  // whose lengths alone are known
+  int64_t untold_ = 0;    // of these, those that do not end together
 };
 
 Result<AnalysisAnswer> AnswerCollectives(const AnalysisTraces& traces, const AnalysisOptions& options,

@@ -13,7 +13,7 @@
 
 namespace kprof {
 
-// What holds for all further packets of one writer.
+// Defaults for all further packets of one writer.
 struct SequenceDefaults {
   std::optional<uint64_t> clock;
   std::optional<uint64_t> track;

@@ -36,7 +36,7 @@ struct PerfettoCounterSpec {
   std::optional<int64_t> gpu;
 };
 
-// What the arguments of an event have.
+// The arguments that an event has, as far as they tell its category.
 struct SeenPerfettoArgs {
   bool correlation = false;
   bool stream = false;

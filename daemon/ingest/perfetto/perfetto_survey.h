@@ -31,7 +31,7 @@ struct PerfettoTrack {
   bool is_counter = false;
   bool is_incremental = false;
   int64_t unit_multiplier = 1;
-  // What its first slices tell.
+  // Told by its first slices.
   bool is_decided = false;
   bool is_gpu = false;
   bool may_be_gpu = false;  // by arguments alone

@@ -76,16 +76,16 @@ class ProtoFields {
   uint32_t number() const { return number_; }
   Type type() const { return type_; }
   bool is_number() const { return type_ != kBytes; }
-  // Of a field with a number; 0 for others.
+  // The number of the field; 0: it has bytes.
   uint64_t value() const { return is_number() ? value_ : 0; }
   int64_t integer() const { return static_cast<int64_t>(value()); }
-  // Of a double; a float is one, too.
+  // The value of a double or a float.
   double real() const {
     if (type_ == kFixed64) return std::bit_cast<double>(value_);
     if (type_ == kFixed32) return std::bit_cast<float>(static_cast<uint32_t>(value_));
     return 0;
   }
-  // Of a field with bytes; empty for others.
+  // The bytes of the field; empty: it has a number.
   std::string_view bytes() const { return is_number() ? std::string_view() : bytes_; }
 
   // Calls `see` with each number of a field that may be repeated: one of a field, or several packed in its bytes.

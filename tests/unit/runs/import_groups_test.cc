@@ -189,6 +189,23 @@ TEST(GroupSources, MakesARunOfAProfileOfLinesThatBelongsToNoTrace) {
   EXPECT_EQ(SortedRuns({OfJob("x/a", "7", 0), OfJob("y/a", "8", 0), Lines("z/rank0.json")}), "0 | 1 | 2 ");
 }
 
+// A log of NCCL Inspector: its job is its largest communicator, and its name says no rank.
+GroupedSource Log(std::string name, std::string communicator, int64_t rank) {
+  GroupedSource source = OfJob(std::move(name), std::move(communicator), rank);
+  source.facts.joins_trace = true;
+  return source;
+}
+
+TEST(GroupSources, PutsALogOfCollectivesToTheTraceOfItsRank) {
+  EXPECT_EQ(SortedRuns({Of("a", 0, 2), Of("b", 1, 2), Log("n-pid8.log", "0xa", 1), Log("n-pid9.log", "0xa", 0)}),
+            "0 1 2=1 3=0 ");
+}
+
+TEST(GroupSources, MakesARunOfLogsOfOneCommunicator) {
+  EXPECT_EQ(SortedRuns({Log("n-pid8.log", "0xa", 1), Log("m-pid8.log", "0xb", 0), Log("m-pid70.log", "0xa", 0)}),
+            "0 2 | 1 ");
+}
+
 TEST(GroupSources, PutsCopiesToTheirOriginalsAndWhatIsNoTraceToTheRunOfItsFolder) {
   GroupedSource copy = Of("c.json", 0, 2);
   copy.copy_of = 1;
