@@ -15,6 +15,7 @@ namespace kprof {
 
 // A varint at `at`, which moves behind it. Nothing: it is cut off, or has more than ten bytes.
 inline std::optional<uint64_t> ReadVarint(const char*& at, const char* end) {
+  if (at < end && static_cast<unsigned char>(*at) < 0x80) return static_cast<unsigned char>(*at++);  // most are small
   uint64_t value = 0;
   for (int shift = 0; shift < 70 && at < end; shift += 7) {
     const auto byte = static_cast<unsigned char>(*at++);
