@@ -60,7 +60,9 @@ class ImportJobsTest(OwnDaemonTest):
         self.assertEqual(last["id"], self.runs[-1]["id"])
         text = self.daemon.ctl.run("import", *paths, "--again")
         self.assertIn("3 runs", text.err.decode())
-        self.assertEqual(len(text.text.splitlines()), 4, text.text)
+        runs, summary = text.text.split("\n\n", 1)
+        self.assertEqual(len(runs.splitlines()), 4, text.text)
+        self.assertTrue(summary.startswith("summary  "), summary)
         self.assertIn("0-1", text.text)
 
     def test_cycles_of_one_rank_are_runs_and_no_made_up_ranks(self):
