@@ -130,6 +130,7 @@ class SummaryPainter {
   void PaintFacts(const NamedCells& facts) {
     const int64_t devices = facts.integer("device_count").value_or(0);
     const int64_t ranks = facts.integer("rank_count").value_or(0);
+    has_many_devices_ = devices > 1;
     if (devices > 0) {
       std::string what = ranks > 1 ? CountText(ranks, "rank", "ranks") + ", " : "";
       what += CountText(devices, "device", "devices") + ", " +
@@ -151,7 +152,7 @@ class SummaryPainter {
                           " of all of it is hidden");
     }
     if (const std::optional<int64_t> rank = facts.integer("straggler")) {
-      Line("straggler", "rank " + std::to_string(*rank) + ": last in " +
+      Line("straggler", (ranks > 0 ? "rank " : "device ") + std::to_string(*rank) + ": last in " +
                             Grouped(std::to_string(facts.integer("straggler_times_last").value_or(0))) + " of " +
                             CountText(facts.integer("straggler_collectives").value_or(0), "collective", "collectives") +
                             ", the others waited " + TimeText(facts.integer("straggler_others_wait_ns")));
@@ -189,18 +190,24 @@ class SummaryPainter {
   void PaintRanks() {
     const std::optional<size_t> table = Find("ranks");
     if (!table || answer_.rows(*table) < 2) return;
-    std::optional<std::pair<double, int64_t>> least;
-    std::optional<std::pair<double, int64_t>> most;
+    std::optional<std::pair<double, std::string>> least;
+    std::optional<std::pair<double, std::string>> most;
     ForEach(*table, INT64_MAX, [&](const NamedCells& row) {
       const std::optional<double> busy = row.real("utilization_percent");
-      const std::optional<int64_t> rank = row.integer("rank") ? row.integer("rank") : row.integer("device");
-      if (!busy || !rank) return;
-      if (!least || *busy < least->first) least = {*busy, *rank};
-      if (!most || *busy > most->first) most = {*busy, *rank};
+      if (!busy || OwnerOf(row).empty()) return;
+      if (!least || *busy < least->first) least = {*busy, OwnerOf(row)};
+      if (!most || *busy > most->first) most = {*busy, OwnerOf(row)};
     });
     if (!least || least->second == most->second) return;
-    Line("", "least on rank " + std::to_string(least->second) + ", " + NamedCells::PercentText(least->first) +
-                 "; most on rank " + std::to_string(most->second) + ", " + NamedCells::PercentText(most->first));
+    Line("", "least on " + least->second + ", " + NamedCells::PercentText(least->first) + "; most on " + most->second +
+                 ", " + NamedCells::PercentText(most->first));
+  }
+
+  // "rank 3"; where nobody knows the rank "device 1"; empty: neither is known.
+  static std::string OwnerOf(const NamedCells& row) {
+    if (const std::optional<int64_t> rank = row.integer("rank")) return "rank " + std::to_string(*rank);
+    const std::optional<int64_t> device = row.integer("device");
+    return device ? "device " + std::to_string(*device) : "";
   }
 
   std::optional<size_t> Find(const std::string& name) const {
@@ -266,9 +273,8 @@ class SummaryPainter {
       std::string title = TerminalText(row.text("code"));
       std::string gain = "  " + row.percent("gain_percent") + ", " + TimeText(row.integer("gain_ns"));
       const int64_t count = row.integer("count").value_or(1);
-      const std::optional<int64_t> rank = row.integer("rank");
-      if (rank && count > 1)
-        gain += " on rank " + std::to_string(*rank) + " and " + std::to_string(count - 1) + " more";
+      if (!OwnerOf(row).empty() && has_many_devices_) gain += " on " + OwnerOf(row);
+      if (count > 1) gain += " and " + std::to_string(count - 1) + " more";
       screen_ += Styled(title, TextStyle::kTitle, fit_.has_colours) + gain + "\n";
       AppendWrapped(TerminalText(row.text("message")), 2, width_, kLinesOfMessage, screen_);
       screen_ += "  " + Styled(TerminalText(row.text("command")), TextStyle::kFaint, fit_.has_colours) + "\n";
@@ -280,6 +286,7 @@ class SummaryPainter {
   const size_t width_;
   std::string screen_;
   int64_t less_ = 0;
+  bool has_many_devices_ = false;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ void TraceFindings::AddNotEvaluated(const FindingRule& rule, std::vector<TraceMe
 }
 
 void TraceFindings::Ask(const FindingRule& rule, const TraceMetrics& metrics, const std::string& run,
-                        std::optional<int64_t> rank, const DeviceTraceMetrics* of) {
+                        std::optional<int64_t> rank, const DeviceTraceMetrics* of, bool is_one_of_many) {
   std::vector<TraceMetric> missing = MissingMetrics(rule, metrics);
   if (!missing.empty()) return AddNotEvaluated(rule, std::move(missing), run, of == nullptr ? 0 : 1);
   if (!rule.is_triggered(metrics)) return;
@@ -30,6 +30,7 @@ void TraceFindings::Ask(const FindingRule& rule, const TraceMetrics& metrics, co
   found.evidence = EvidenceOf(rule, metrics);
   found.command = std::string("kprofctl analyze ") + rule.kind + " " + run;
   if (rank && of != nullptr) found.command += " --rank " + std::to_string(*rank);
+  if (is_one_of_many && found.device) found.command += " --device " + std::to_string(*found.device);
   findings_.push_back(std::move(found));
 }
 
@@ -40,7 +41,7 @@ void TraceFindings::AddPart(const AnalysisTraces& traces, size_t part, const Par
   load.has_devices |= !metrics.devices.empty();
   for (const DeviceTraceMetrics& of : metrics.devices) {
     for (const FindingRule& rule : FindingRules()) {
-      if (rule.scope == FindingScope::kDevice) Ask(rule, of.metrics, run, rank, &of);
+      if (rule.scope == FindingScope::kDevice) Ask(rule, of.metrics, run, rank, &of, metrics.devices.size() > 1);
     }
     if (!rank) continue;
     RankLoad& of_rank = load.ranks[*rank];
@@ -69,7 +70,7 @@ void TraceFindings::Close() {
     }
     for (const FindingRule& rule : FindingRules()) {
       if (rule.scope == FindingScope::kRun)
-        Ask(rule, metrics, run, metrics.Find(TraceMetric::kMostComputeRank), nullptr);
+        Ask(rule, metrics, run, metrics.Find(TraceMetric::kMostComputeRank), nullptr, false);
       if (rule.scope == FindingScope::kDevice && !load.has_devices) AddNotEvaluated(rule, rule.needs, run, 0);
     }
   }

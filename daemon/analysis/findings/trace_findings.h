@@ -59,8 +59,9 @@ class TraceFindings {
     bool has_devices = false;
   };
 
+  // `of`: null for a rule of runs. `is_one_of_many`: its part has several devices.
   void Ask(const FindingRule& rule, const TraceMetrics& metrics, const std::string& run, std::optional<int64_t> rank,
-           const DeviceTraceMetrics* of);
+           const DeviceTraceMetrics* of, bool is_one_of_many);
   void AddNotEvaluated(const FindingRule& rule, std::vector<TraceMetric> missing, const std::string& run,
                        int64_t devices);
 

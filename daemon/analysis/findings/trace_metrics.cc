@@ -501,7 +501,7 @@ class PartMetricsReader {
       std::vector<SequenceSlice> slices;
       std::vector<const DeviceSlice*> work;  // of each; null: a wait of the host, which no graph can have in it
       for (const DeviceSlice& slice : stream) {
-        if (work.size() > 0 && WaitsBetween(read, *work.back(), slice)) {
+        if (!work.empty() && WaitsBetween(read, *work.back(), slice)) {
           slices.push_back({slice.begin_ns, slice.begin_ns, -1 - static_cast<int64_t>(slices.size())});
           work.push_back(nullptr);
         }
