@@ -1,5 +1,5 @@
 // Indexes of a segment's rows, which the reader's cache keeps beside its columns: the rows of each track (TrackRuns),
-// the rows of rare categories (CategoryRows), and the values of such rows (GatherValues).
+// and the values of rows of rare categories (GatherValues).
 //
 // On the reader's thread.
 #pragma once
@@ -13,14 +13,15 @@
 #include "daemon/analysis/operators/part_filter.h"
 #include "storage/base/status.h"
 #include "storage/trace/format/trace_model.h"
+#include "storage/trace/read/category_rows.h"
 #include "storage/trace/read/part_reader.h"
 
 namespace kprof {
 
-// Numbers for PartReader::ReadDerived, for all that this room keeps beside the columns of segments.
+// Numbers for PartReader::ReadDerived, for all that this room keeps beside the columns of segments. Those of storage
+// begin at kFirstDerived + 256 (trace/read/category_rows.h).
 constexpr uint32_t kTrackRunsColumn = PartReader::kFirstDerived;
 constexpr uint32_t kOutlastingColumn = PartReader::kFirstDerived + 1;    // event_tiles.h
-constexpr uint32_t kCategoriesColumn = PartReader::kFirstDerived + 2;    // CategoryRows
 constexpr uint32_t kRareRowsColumn = PartReader::kFirstDerived + 3;      // GatherValues
 constexpr uint32_t kTotalRowsColumn = PartReader::kFirstDerived + 4;     // aggregate.h
 constexpr uint32_t kRareValuesColumns = PartReader::kFirstDerived + 16;  // GatherValues; and the number of the column
@@ -56,30 +57,5 @@ class TrackRuns {
 // frames decodes nothing, even if all columns together do not fit into the cache. Fails as reading the column does.
 Status GatherValues(PartReader& reader, const Segment& segment, EventColumn column, const RowSelection& selection,
                     std::vector<int64_t>& values);
-
-// The categories of a segment, the number of rows of each, and the rows of the rare ones. Categories are few, and most
-// questions are about a rare one (the kernels among a million Python frames): so its rows are found, or counted,
-// without a pass over all rows. Costs two passes over the category column once. The reader's cache keeps four bytes for
-// each row of a rare category, and a little for each category.
-class CategoryRows {
- public:
-  // Nothing: the segment has no categories, or too many for this. Numbers of categories are not checked.
-  static Result<std::optional<CategoryRows>> Read(PartReader& reader, const Segment& segment);
-
-  struct Category {
-    int64_t number = 0;
-    int64_t rows = 0;
-    bool is_rare = false;
-  };
-  size_t size() const { return static_cast<size_t>((*packed_)[0]); }
-  // By their numbers.
-  Category operator[](size_t i) const;
-  // Appends the rows of a category, in order. REQUIRES: it is rare.
-  void AppendRows(size_t i, std::vector<uint32_t>& rows) const;
-
- private:
-  explicit CategoryRows(DecodedColumn packed) : packed_(std::move(packed)) {}
-  DecodedColumn packed_;  // how many; of each its number, its rows, and where they begin or -1; then rows, two by two
-};
 
 }  // namespace kprof
