@@ -94,13 +94,13 @@ Result<UniqueFd> Above(int fd) {
   return above;
 }
 
-// It asks for its memory in huge pages, where the kernel gives them to who asks: on some virtual machines the faults of
-// small ones are a third of an import or more. glibc's malloc hears that from the environment alone.
+// Nothing of kprofd's, but what a build with sanitizers is told by.
 //
-// Else nothing of kprofd's, but what a build with sanitizers is told by.
+// It does not ask for huge pages (GLIBC_TUNABLES=glibc.malloc.hugetlb=1): where a virtual machine gives free memory
+// back, all of them must be cleared anew after a few idle seconds, and then an import takes three times as long
+// (docs/measurements.md).
 std::vector<char*> EnvironmentOfReader() {
-  static char huge_pages[] = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
-  std::vector<char*> kept = {huge_pages};
+  std::vector<char*> kept;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view name = std::string_view(*variable).substr(0, std::string_view(*variable).find('='));
     if (name.ends_with("SAN_OPTIONS")) kept.push_back(*variable);
