@@ -41,6 +41,8 @@ class Authorizer {
 
   // Must outlive the connection.
   void Guard(sqlite3* db);
+  // The next statement may call as many functions as the first.
+  void BeginStatement() { functions_ = 0; }
 
   // Ok while nothing was refused.
   const Status& refusal() const { return refusal_; }

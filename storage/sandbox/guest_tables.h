@@ -58,6 +58,10 @@ class GuestTables {
   // Adds the tables that the query may name to the connection, which is closed before this object ends. The sandbox
   // connects them. Called once. tables() may grow by it.
   virtual Status Offer(const GuestPlace& place) = 0;
+  // Looks at the statement before it is prepared, on the connection as it will then be: with its limits, and with an
+  // authorizer that refuses what is refused then. It is the only one of the connection. A statement that SQLite does
+  // not take is no failure.
+  virtual Status Study(sqlite3*, const std::string&) { return OkStatus(); }
   // The first failure of reading the tables; SQLite reports only its code. kCancelled is the budget's.
   virtual const Status& status() const = 0;
 };

@@ -223,6 +223,8 @@ Status UserQuery::State::OpenUser() {
 }
 
 Status UserQuery::State::Prepare() {
+  if (guests != nullptr) RETURN_IF_ERROR(guests->Study(user.get(), sql));
+  authorizer.BeginStatement();
   sqlite3_stmt* prepared = nullptr;
   const char* tail = nullptr;
   const int result = sqlite3_prepare_v3(user.get(), sql.c_str(), static_cast<int>(sql.size()) + 1,

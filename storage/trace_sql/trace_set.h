@@ -55,6 +55,18 @@ class TraceSet {
     return found->second;
   }
 
+  // The shortcuts that a plan may take. Each is right for some statements only: statement_shortcuts.h finds out.
+  struct Shortcuts {
+    bool sums = false;     // rows that are only counted and summed up come as one
+    bool objects = false;  // arguments that only arg() reads come without their text
+    bool operator==(const Shortcuts&) const = default;
+  };
+  const Shortcuts& shortcuts() const { return shortcuts_; }
+  void Allow(const Shortcuts& shortcuts) { shortcuts_ = shortcuts; }
+  // The number of rows that the row of a summed scan stands for, as its scan has set it last.
+  int64_t summed_rows() const { return summed_rows_; }
+  void SetSummedRows(int64_t rows) { summed_rows_ = rows; }
+
   // The first failure of reading, for callers that hear only SQLite's code.
   const Status& status() const { return status_; }
   void Keep(const Status& failure) {
@@ -69,6 +81,8 @@ class TraceSet {
   std::vector<std::string> runs_;
   std::vector<std::unique_ptr<BroughtTable>> brought_;
   std::map<int, int64_t> track_values_;
+  Shortcuts shortcuts_;
+  int64_t summed_rows_ = 0;
   Status status_;
 };
 

@@ -85,6 +85,16 @@ class TraceScan {
     bool one_each = false;
     bool is_descending = false;
     std::vector<int> read;
+    // A column whose first values in their order are wanted, those of so many rows, or -1. NULL is less than all else,
+    // and rows with the same value come as they would otherwise.
+    int top_of = -1;
+    int64_t top_rows = 0;
+    // Rows of one group (or all, without grouped_by) come as one: TraceSet::summed_rows is their number, and values of
+    // `sums` are ColumnSums (sum_functions.h). No row: there are none.
+    bool is_summed = false;
+    std::vector<int> sums;
+    // Objects of arguments that come as something that only arg() can read (args_json.h).
+    std::vector<int> objects;
   };
   // Begins at the first row that may meet the conditions; may be called again.
   virtual Status Start(std::span<const ScanCondition> conditions, const Order& order) = 0;
@@ -113,6 +123,11 @@ struct TraceTable {
   int64_t (*groups)(TraceSet& set, int column) = nullptr;
   // The number of different values in a column; 0: it is not known. Null: it is known of no column.
   int64_t (*values)(TraceSet& set, int column) = nullptr;
+  // True if its scan can sum rows up (Order::is_summed), and the columns that it has sums of, a bit each.
+  bool is_summed = false;
+  uint64_t sums = 0;
+  // The columns that are objects of arguments, a bit each.
+  uint64_t objects = 0;
 };
 
 // The tables that are always there. The side tables of parts come in addition (side_tables.h).

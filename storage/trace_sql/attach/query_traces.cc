@@ -5,6 +5,7 @@
 
 #include "storage/sandbox/catalog_tables.h"
 #include "storage/sandbox/memory_quota.h"
+#include "storage/trace_sql/attach/statement_shortcuts.h"
 #include "storage/trace_sql/tables/side_tables.h"
 #include "storage/trace_sql/trace_tables.h"
 
@@ -76,6 +77,10 @@ Status QueryTraces::Offer(const GuestPlace& place) {
     tables_.push_back({brought->name, brought_columns_.back()});
   }
   return provider_ == nullptr ? OkStatus() : provider_->Offer(place.user, place.words, *set_);
+}
+
+Status QueryTraces::Study(sqlite3* user, const std::string& sql) {
+  return AllowShortcuts(user, *set_, sql);
 }
 
 const Status& QueryTraces::status() const {

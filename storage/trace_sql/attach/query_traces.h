@@ -28,6 +28,7 @@ class QueryTraces final : public GuestTables {
   std::span<const GuestTable> tables() const override { return tables_; }
   std::span<const std::string_view> functions() const override;
   Status Offer(const GuestPlace& place) override;
+  Status Study(sqlite3* user, const std::string& sql) override;
   const Status& status() const override;
 
  private:

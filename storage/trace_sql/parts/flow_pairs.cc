@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "storage/trace/format/flow_rules.h"
+#include "storage/trace/read/category_rows.h"
 #include "storage/trace_sql/parts/open_part.h"
 #include "storage/trace_sql/parts/slices_in_time.h"
 
@@ -207,9 +208,25 @@ Result<std::vector<ChainPoint>> ReadPoints(OpenPart& part, MemoryCharge& memory)
 
 }  // namespace
 
+Result<int64_t> FlowPairs::Count(OpenPart& part) {
+  if (part.segments(EventKind::kFlow).empty()) return 0;
+  ASSIGN_OR_RETURN(const DecodedColumn count,
+                   part.ReadDerived(part.segments(EventKind::kFlow).front(), kFlowPairsColumn,
+                                    [&]() -> Result<std::vector<int64_t>> {
+                                      RETURN_IF_ERROR(MakePairs(part));
+                                      return std::vector<int64_t>{static_cast<int64_t>(pairs_)};
+                                    }));
+  return count->front();
+}
+
 Status FlowPairs::Make(OpenPart& part) {
-  if (is_made_) return OkStatus();
   RETURN_IF_ERROR(slices_.Make(part));
+  return MakePairs(part);
+}
+
+Status FlowPairs::MakePairs(OpenPart& part) {
+  if (is_made_) return OkStatus();
+  RETURN_IF_ERROR(CheckSizes(part, kNone));
   MemoryCharge reading(part.terms().take_part_memory);
   ASSIGN_OR_RETURN(std::vector<ChainPoint> points, ReadPoints(part, reading));
   memory_.emplace(part.terms().take_part_memory);

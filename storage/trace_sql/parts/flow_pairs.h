@@ -51,6 +51,9 @@ class FlowPairs {
     int64_t to = kNoValue;
   };
 
+  // The number of pairs. Found out once for a part and kept beside its columns, for the next queries, too. Needs no
+  // slices. Fails as Make does.
+  Result<int64_t> Count(OpenPart& part);
   // Once is enough; call it before the rest. Fails as FlowSlices::Make does.
   Status Make(OpenPart& part);
   // The first pair that begins at `point` or a later one; its `from` is kNoValue when there is none.
@@ -75,7 +78,9 @@ class FlowPairs {
   Pair PairFrom(int64_t point) const { return {point, int64_t{next_[static_cast<size_t>(point)]}}; }
   Result<std::vector<Pair>> Find(OpenPart& part, Index& index, int64_t Pair::*end, int64_t slice);
 
-  bool is_made_ = false;
+  Status MakePairs(OpenPart& part);
+
+  bool is_made_ = false;  // next_ and pairs_
   FlowSlices slices_;
   std::optional<MemoryCharge> memory_;  // of next_
   std::vector<uint32_t> next_;          // by the points' rows: which one each leads on to, or kNone

@@ -17,25 +17,37 @@ Result<const int64_t*> SegmentView::Load(EventColumn column) {
   return columns_[IndexOf(column)]->data();
 }
 
+// The places are kept for the next question: to count them takes longer than most questions about arguments.
 Status SegmentView::CountShapes() {
   ASSIGN_OR_RETURN(const int64_t* shapes, Column(EventColumn::kShape));
   const auto known = static_cast<int64_t>(part_->facts().shapes().size());
-  std::vector<uint32_t> next(static_cast<size_t>(known));
-  among_shape_.resize(rows());
-  for (uint32_t row = 0; row < rows(); ++row) {
-    if (shapes[row] < 0 || shapes[row] >= known) {
-      among_shape_.clear();
-      return part_->Broken("segment " + std::to_string(segment_->id) + " has rows of shape " +
-                           std::to_string(shapes[row]) + ", of which there is none");
-    }
-    among_shape_[row] = next[static_cast<size_t>(shapes[row])]++;
-  }
+  ASSIGN_OR_RETURN(among_shape_,
+                   part_->ReadDerived(*segment_, kAmongShapeColumn, [&]() -> Result<std::vector<int64_t>> {
+                     std::vector<uint32_t> next(static_cast<size_t>(known));
+                     std::vector<int64_t> places((size_t{rows()} + 1) / 2);
+                     for (uint32_t row = 0; row < rows(); ++row) {
+                       if (shapes[row] < 0 || shapes[row] >= known) {
+                         return part_->Broken("segment " + std::to_string(segment_->id) + " has rows of shape " +
+                                              std::to_string(shapes[row]) + ", of which there is none");
+                       }
+                       places[row / 2] |= int64_t{next[static_cast<size_t>(shapes[row])]++} << (row % 2 * 32);
+                     }
+                     return places;
+                   }));
   args_.resize(static_cast<size_t>(known));
   return OkStatus();
 }
 
+Result<const CategoryRows*> SegmentView::Categories() {
+  if (!has_categories_) {
+    ASSIGN_OR_RETURN(categories_, part_->ReadCategories(*segment_));
+    has_categories_ = true;
+  }
+  return categories_ ? &*categories_ : nullptr;
+}
+
 Result<uint32_t> SegmentView::Shape(uint32_t row) {
-  if (among_shape_.empty()) RETURN_IF_ERROR(CountShapes());
+  if (among_shape_ == nullptr) RETURN_IF_ERROR(CountShapes());
   ASSIGN_OR_RETURN(const int64_t* shapes, Column(EventColumn::kShape));
   return static_cast<uint32_t>(shapes[row]);
 }
@@ -48,12 +60,13 @@ Result<int64_t> SegmentView::Arg(uint32_t row, uint32_t shape, uint32_t slot) {
     RETURN_IF_ERROR(part_->CheckTime());
     ASSIGN_OR_RETURN(column, part_->ReadArg(*segment_, shape, slot));
   }
-  if (among_shape_[row] >= column->size()) {
+  const uint32_t among = AmongShape(row);
+  if (among >= column->size()) {
     return part_->Broken("segment " + std::to_string(segment_->id) + " has " + std::to_string(column->size()) +
                          " values in slot " + std::to_string(slot) + " of shape " + std::to_string(shape) +
                          " and more rows of it");
   }
-  return (*column)[among_shape_[row]];
+  return (*column)[among];
 }
 
 namespace {
@@ -123,6 +136,17 @@ Result<DecodedColumn> OpenPart::ReadSide(const SideSegment& segment, size_t colu
 
 Result<std::optional<ColumnBounds>> OpenPart::ReadBounds(const Segment& segment, EventColumn column) {
   return terms_.Aside([&] { return reader_->ReadBounds(segment, column); });
+}
+
+Result<DecodedColumn> OpenPart::ReadDerived(const Segment& segment, uint32_t number,
+                                            const std::function<Result<std::vector<int64_t>>()>& make) {
+  return terms_.Aside([&] { return reader_->ReadDerived(segment, number, make); });
+}
+
+Result<std::optional<CategoryRows>> OpenPart::ReadCategories(const Segment& segment) {
+  RETURN_IF_ERROR(CheckTime());
+  ++columns_read_;
+  return terms_.Aside([&] { return CategoryRows::Read(*reader_, segment); });
 }
 
 Result<PartText> OpenPart::ReadText(int64_t id) {

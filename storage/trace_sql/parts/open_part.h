@@ -18,6 +18,7 @@
 
 #include "storage/base/status.h"
 #include "storage/trace/format/trace_model.h"
+#include "storage/trace/read/category_rows.h"
 #include "storage/trace/read/part_pool.h"
 #include "storage/trace/read/part_reader.h"
 #include "storage/trace_sql/parts/query_budget.h"
@@ -119,6 +120,10 @@ class OpenPart {
   Result<DecodedColumn> ReadArg(const Segment& segment, uint32_t shape, uint32_t slot);
   Result<std::optional<ColumnBounds>> ReadBounds(const Segment& segment, EventColumn column);
   Result<DecodedColumn> ReadSide(const SideSegment& segment, size_t column);
+  // As PartReader::ReadDerived and CategoryRows::Read.
+  Result<DecodedColumn> ReadDerived(const Segment& segment, uint32_t number,
+                                    const std::function<Result<std::vector<int64_t>>()>& make);
+  Result<std::optional<CategoryRows>> ReadCategories(const Segment& segment);
   Result<PartText> ReadText(int64_t id);
   // The text if it is kept already, else null.
   const PartText* NoteText(int64_t id) const {
@@ -186,16 +191,23 @@ class SegmentView {
   Result<int64_t> Arg(uint32_t row, uint32_t shape, uint32_t slot);
   // The shape of a row; it is one of the part's.
   Result<uint32_t> Shape(uint32_t row);
+  // Null when the segment has no categories, or too many.
+  Result<const CategoryRows*> Categories();
 
  private:
   Result<const int64_t*> Load(EventColumn column);
   Status CountShapes();
+  uint32_t AmongShape(uint32_t row) const {
+    return static_cast<uint32_t>(static_cast<uint64_t>((*among_shape_)[row / 2]) >> (row % 2 * 32));
+  }
 
   OpenPart* part_;
   const Segment* segment_;
   std::array<DecodedColumn, kEventColumns> columns_;
-  std::vector<uint32_t> among_shape_;             // of each row: its place among the rows of its shape, for arguments
+  DecodedColumn among_shape_;  // of each row, two by two: its place among the rows of its shape, for arguments
   std::vector<std::vector<DecodedColumn>> args_;  // by shape, by slot
+  bool has_categories_ = false;                   // categories_ was read
+  std::optional<CategoryRows> categories_;
 };
 
 }  // namespace kprof

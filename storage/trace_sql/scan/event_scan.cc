@@ -233,6 +233,8 @@ Status EventScan::KeepTexts(EventColumn column, TextAnswers& answers) {
   ASSIGN_OR_RETURN(const int64_t* values, held_->Column(column));
   Status failure;
   RETURN_IF_ERROR(Keep(values, [&](int64_t value) {
+    const TextAnswers::Answer known = answers.Known(value);
+    if (known != TextAnswers::kUnknown) return known == TextAnswers::kYes;
     const Result<bool> accepts = answers.Accepts(value);
     if (accepts.ok()) return *accepts;
     failure = accepts.status();
@@ -272,6 +274,28 @@ Status EventScan::ChooseByTrackAndTime(const SegmentView& view) {
   return OkStatus();
 }
 
+Result<bool> EventScan::ChooseByCategory(SegmentView& view) {
+  if (!filter_.text(EventColumn::kCategory).is_active()) return true;
+  if (!is_all_) return false;
+  ASSIGN_OR_RETURN(const CategoryRows* known, view.Categories());
+  if (known == nullptr) return false;
+  size_t accepted = 0;
+  size_t last = 0;
+  for (size_t i = 0; i < known->size(); ++i) {
+    ASSIGN_OR_RETURN(const bool accepts, answers_->categories.Accepts((*known)[i].number));
+    if (!accepts) continue;
+    ++accepted;
+    last = i;
+  }
+  if (accepted == known->size()) return true;  // all rows
+  if (accepted > 1 || (accepted == 1 && !(*known)[last].is_rare)) return false;
+  is_all_ = false;
+  rows_.clear();
+  if (accepted == 1) known->AppendRows(last, rows_);
+  chosen_ = static_cast<uint32_t>(rows_.size());
+  return true;
+}
+
 Status EventScan::Choose(const Task& task) {
   OpenPart& part = *part_;
   RETURN_IF_ERROR(part.CheckTime());
@@ -286,11 +310,12 @@ Status EventScan::Choose(const Task& task) {
   } else {
     RETURN_IF_ERROR(ChooseByTrackAndTime(*held_));
   }
+  ASSIGN_OR_RETURN(const bool is_categorised, ChooseByCategory(*held_));
   KeepIds(task);
   RETURN_IF_ERROR(KeepValues(EventColumn::kDuration, filter_.of(EventColumn::kDuration)));
   RETURN_IF_ERROR(KeepValues(EventColumn::kDepth, filter_.of(EventColumn::kDepth)));
   RETURN_IF_ERROR(KeepCorrelations());
-  RETURN_IF_ERROR(KeepTexts(EventColumn::kCategory, answers_->categories));
+  if (!is_categorised) RETURN_IF_ERROR(KeepTexts(EventColumn::kCategory, answers_->categories));
   return KeepTexts(EventColumn::kName, answers_->names);
 }
 

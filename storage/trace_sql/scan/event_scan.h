@@ -64,6 +64,11 @@ class EventScan {
   SegmentView& view() { return *view_; }
   uint32_t row() const { return is_all_ ? at_ : rows_[at_]; }
 
+  // For callers that take all rows of a segment at once: their number, and which they are (null: all of the segment).
+  uint32_t count() const { return chosen_; }
+  const uint32_t* rows() const { return is_all_ ? nullptr : rows_.data(); }
+  Status ToNextSegment();
+
  private:
   // Answers of the conditions with texts.
   struct Answers {
@@ -76,7 +81,6 @@ class EventScan {
     std::optional<std::vector<uint32_t>> rows;
   };
 
-  Status ToNextSegment();
   Status PlanPart(OpenPart& part);
   // Puts into tasks_ the events that are found by id or correlation. False when nothing can be looked up.
   Result<bool> LookUp(OpenPart& part);
@@ -84,6 +88,8 @@ class EventScan {
   Result<bool> MayHold(OpenPart& part, const Segment& segment);
   Status Choose(const Task& task);
   Status ChooseByTrackAndTime(const SegmentView& view);
+  // Chooses by category before all else, from what is known of the segment. False: that does not say it all.
+  Result<bool> ChooseByCategory(SegmentView& view);
   const IntegerFilter& OfPart(EventColumn column) const {
     return column == EventColumn::kCorrelation ? correlations_ : filter_.of(column);
   }

@@ -105,26 +105,26 @@ constexpr int64_t kValueBytes = 64;
 
 }  // namespace
 
-Result<int64_t> ValueGroups::NumberIn(SegmentView& view, uint32_t row) const {
+Result<const int64_t*> ValueGroups::NumbersIn(SegmentView& view) const {
   switch (by_) {
     case GroupedBy::kRun:
     case GroupedBy::kPart:
-      return 0;
-    case GroupedBy::kTrack: {
-      ASSIGN_OR_RETURN(const int64_t* tracks, view.Column(EventColumn::kTrack));
-      return tracks[row];
-    }
-    default: {
-      ASSIGN_OR_RETURN(const int64_t* texts,
-                       view.Column(by_ == GroupedBy::kName ? EventColumn::kName : EventColumn::kCategory));
-      return texts[row];
-    }
+      return nullptr;
+    case GroupedBy::kTrack:
+      return view.Column(EventColumn::kTrack);
+    case GroupedBy::kName:
+      return view.Column(EventColumn::kName);
+    default:
+      return view.Column(EventColumn::kCategory);
   }
 }
 
 Result<uint32_t> ValueGroups::ValueOf(SegmentView& view, uint32_t row) {
-  OpenPart& part = view.part();
-  ASSIGN_OR_RETURN(const int64_t number, NumberIn(view, row));
+  ASSIGN_OR_RETURN(const int64_t* numbers, NumbersIn(view));
+  return ValueOf(view.part(), numbers == nullptr ? 0 : numbers[row]);
+}
+
+Result<uint32_t> ValueGroups::ValueOf(OpenPart& part, int64_t number) {
   const auto part_at = static_cast<size_t>(part.number());
   const size_t page_at = static_cast<uint64_t>(number) / kPage;
   if (part_at < pages_.size() && page_at < pages_[part_at].size() && pages_[part_at][page_at] != nullptr) {
@@ -132,6 +132,38 @@ Result<uint32_t> ValueGroups::ValueOf(SegmentView& view, uint32_t row) {
     if (seen != 0) return seen - 1;
   }
   return See(part, number);
+}
+
+Status ValueGroups::ValuesOf(SegmentView& view, const uint32_t* rows, uint32_t count, uint32_t* values) {
+  OpenPart& part = view.part();
+  const auto part_at = static_cast<size_t>(part.number());
+  ASSIGN_OR_RETURN(const int64_t* numbers, NumbersIn(view));
+  if (count == 0) return OkStatus();
+  if (numbers == nullptr) {
+    ASSIGN_OR_RETURN(const uint32_t value, ValueOf(view, 0));
+    std::fill(values, values + count, value);
+    return OkStatus();
+  }
+  if (part_at >= pages_.size()) pages_.resize(part_at + 1);
+  int64_t last = ~numbers[rows == nullptr ? 0 : rows[0]];
+  uint32_t last_value = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const int64_t number = numbers[rows == nullptr ? i : rows[i]];
+    if (number != last) {
+      const auto& pages = pages_[part_at];
+      const size_t page_at = static_cast<uint64_t>(number) / kPage;
+      const Page* page = page_at < pages.size() ? pages[page_at].get() : nullptr;
+      const uint32_t seen = page == nullptr ? 0 : (*page)[static_cast<uint64_t>(number) % kPage];
+      if (seen != 0) {
+        last_value = seen - 1;
+      } else {
+        ASSIGN_OR_RETURN(last_value, See(part, number));
+      }
+      last = number;
+    }
+    values[i] = last_value;
+  }
+  return OkStatus();
 }
 
 Result<uint32_t> ValueGroups::See(OpenPart& part, int64_t number) {

@@ -51,6 +51,9 @@ class ValueGroups {
   // The value of a row, numbered in the order in which values are first seen. Fails with kStorageBroken when there is
   // no such text or track, and when there is no memory.
   Result<uint32_t> ValueOf(SegmentView& view, uint32_t row);
+  // The same of a value's number in its part, and of `count` rows, which `rows` has (null: the first ones).
+  Result<uint32_t> ValueOf(OpenPart& part, int64_t number);
+  Status ValuesOf(SegmentView& view, const uint32_t* rows, uint32_t count, uint32_t* values);
   // The number of values seen so far.
   size_t values() const { return values_.size(); }
 
@@ -66,7 +69,8 @@ class ValueGroups {
   // By numbers: one more than the value's place in values_; 0: not seen.
   using Page = std::array<uint32_t, kPage>;
 
-  Result<int64_t> NumberIn(SegmentView& view, uint32_t row) const;
+  // The column that has the numbers; null: all rows have 0.
+  Result<const int64_t*> NumbersIn(SegmentView& view) const;
   Result<uint32_t> See(OpenPart& part, int64_t number);
   Result<std::vector<bool>> SortValues();
 

@@ -116,17 +116,18 @@ class TextAnswers {
   // Both must outlive it. `zero_is_none`: 0 stands for no text, which is never accepted.
   TextAnswers(const TextFilter& filter, OpenPart& part, bool zero_is_none)
       : filter_(filter), part_(part), zero_is_none_(zero_is_none) {}
+  enum Answer : uint8_t { kUnknown, kNo, kYes };
+  // The answer for a text, as far as it is known without reading it.
+  Answer Known(int64_t id) const {
+    return static_cast<uint64_t>(id) < answers_.size() ? answers_[static_cast<size_t>(id)] : kUnknown;
+  }
   // Fails with kStorageBroken where there is no such text.
   Result<bool> Accepts(int64_t id) {
-    if (id >= 0 && id < static_cast<int64_t>(answers_.size())) {
-      const Answer answer = answers_[static_cast<size_t>(id)];
-      if (answer != kUnknown) return answer == kYes;
-    }
-    return Ask(id);
+    const Answer answer = Known(id);
+    return answer != kUnknown ? Result<bool>(answer == kYes) : Ask(id);
   }
 
  private:
-  enum Answer : uint8_t { kUnknown, kNo, kYes };
   Result<bool> Ask(int64_t id);
 
   const TextFilter& filter_;

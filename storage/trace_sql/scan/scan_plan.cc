@@ -1,6 +1,7 @@
 #include "storage/trace_sql/scan/scan_plan.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -20,6 +21,7 @@ constexpr double kScanCost = 0.1;  // of a row looked at and passed over, where 
 // Of each different value of a column that rows are brought together by there is something in memory. More of them are
 // SQLite's to sort, which it does on the disk.
 constexpr int64_t kMostGroups = 1 << 18;
+constexpr int64_t kMostTopRows = 100'000;
 
 std::optional<ScanOp> OpOf(int op) {
   switch (op) {
@@ -110,6 +112,30 @@ void Apply(ColumnRole role, ScanOp op, bool is_joined, TraceSet& set, Estimate& 
   }
 }
 
+bool HasBit(uint64_t bits, int column) {
+  return column >= 0 && column < 63 && (bits >> column & 1) != 0;
+}
+
+// Columns of `bits` that are read, as a word of the plan.
+std::string ColumnsWord(const char* word, uint64_t bits) {
+  std::string plan = word;
+  for (int i = 0; i < 63; ++i) {
+    if (HasBit(bits, i)) plan += (plan.back() == ':' ? "" : ",") + std::to_string(i);
+  }
+  return plan;
+}
+
+// The shortcuts that may be taken with rows in that order.
+std::string PlanShortcuts(const TraceTable& table, const TraceSet& set, std::string_view order,
+                          const sqlite3_index_info* info) {
+  std::string plan;
+  const bool is_in_order = order.empty() || order.starts_with("group");
+  if (set.shortcuts().sums && table.is_summed && is_in_order) plan += ColumnsWord(" sum:", table.sums & info->colUsed);
+  const uint64_t objects = table.objects & info->colUsed;
+  if (set.shortcuts().objects && objects != 0) plan += ColumnsWord(" object:", objects);
+  return plan;
+}
+
 bool IsWritten(sqlite3_index_info* info, int constraint) {
   sqlite3_value* value = nullptr;
   return sqlite3_vtab_rhs_value(info, constraint, &value) == SQLITE_OK;
@@ -130,9 +156,35 @@ bool IsExact(sqlite3_index_info* info, int constraint, ColumnRole role, ScanOp o
   return sqlite3_value_type(value) == (IsText(role) ? SQLITE_TEXT : SQLITE_INTEGER);
 }
 
-// Whether rows can come in the order that is asked for; the word for it.
-std::string PlanOrder(const TraceTable& table, TraceSet& set, sqlite3_index_info* info) {
+// The number of rows that LIMIT and OFFSET leave to be read. Nothing: there is no limit, or it is not written as a
+// number. SQLite tells of them where all else that is left to do is to hand out rows in their order.
+std::optional<int64_t> LimitOf(sqlite3_index_info* info) {
+  std::optional<int64_t> limit;
+  int64_t offset = 0;
+  for (int i = 0; i < info->nConstraint; ++i) {
+    const int op = info->aConstraint[i].op;
+    if (op != SQLITE_INDEX_CONSTRAINT_LIMIT && op != SQLITE_INDEX_CONSTRAINT_OFFSET) continue;
+    const std::optional<int64_t> written = WrittenInteger(info, i);
+    if (!written || *written < 0 || *written > kMostTopRows) return std::nullopt;
+    if (op == SQLITE_INDEX_CONSTRAINT_LIMIT) {
+      limit = *written;
+    } else {
+      offset = *written;
+    }
+  }
+  if (!limit || *limit + offset > kMostTopRows) return std::nullopt;
+  return *limit + offset;
+}
+
+// Whether rows can come in the order that is asked for; the word for it. `limit`: the number of rows that is enough.
+std::string PlanOrder(const TraceTable& table, TraceSet& set, std::optional<int64_t> limit, sqlite3_index_info* info) {
   if (info->nOrderBy != 1 || info->aOrderBy[0].iColumn < 0) return {};
+  if (limit && HasBit(table.sums, info->aOrderBy[0].iColumn)) {
+    const auto& wanted = info->aOrderBy[0];
+    info->orderByConsumed = 1;
+    return std::string(wanted.desc != 0 ? "top-desc:" : "top:") +
+           table.columns[static_cast<size_t>(wanted.iColumn)].name + ":" + std::to_string(*limit);
+  }
   const auto& order = info->aOrderBy[0];
   const TraceColumn& column = table.columns[static_cast<size_t>(order.iColumn)];
   const int distinct = sqlite3_vtab_distinct(info);
@@ -162,9 +214,14 @@ void PlanScan(const TraceTable& table, TraceSet& set, sqlite3_index_info* info, 
   Estimate estimate{static_cast<double>(all), static_cast<double>(all)};
   IntegerFilter times;
   int arguments = 0;
+  bool is_all_inside = true;
   for (int i = 0; i < info->nConstraint; ++i) {
     const auto& constraint = info->aConstraint[i];
     std::optional<ScanOp> op = OpOf(constraint.op);
+    const bool is_bound =
+        constraint.op == SQLITE_INDEX_CONSTRAINT_LIMIT || constraint.op == SQLITE_INDEX_CONSTRAINT_OFFSET;
+    if (is_bound) continue;
+    const bool was_all_inside = std::exchange(is_all_inside, false);
     if (constraint.usable == 0 || constraint.iColumn < 0 || !op) continue;
     const TraceColumn& column = table.columns[static_cast<size_t>(constraint.iColumn)];
     if (!IsPushed(column.role, *op)) continue;
@@ -173,7 +230,9 @@ void PlanScan(const TraceTable& table, TraceSet& set, sqlite3_index_info* info, 
     }
     if (*op == ScanOp::kEqual && sqlite3_vtab_in(info, i, 1) != 0) op = ScanOp::kAny;
     info->aConstraintUsage[i].argvIndex = ++arguments;
-    info->aConstraintUsage[i].omit = IsExact(info, i, column.role, *op) ? 1 : 0;
+    const bool is_exact = IsExact(info, i, column.role, *op);
+    info->aConstraintUsage[i].omit = is_exact ? 1 : 0;
+    is_all_inside = was_all_inside && is_exact;
     plan += (plan.empty() ? "" : " ") + std::string(column.name) + std::string(ScanOpText(*op));
     const std::optional<int64_t> written =
         column.role == ColumnRole::kTime && table.rows_between != nullptr ? WrittenInteger(info, i) : std::nullopt;
@@ -191,8 +250,12 @@ void PlanScan(const TraceTable& table, TraceSet& set, sqlite3_index_info* info, 
     const int64_t between = times.is_empty() ? 0 : table.rows_between(set, times.min(), times.max());
     estimate.Narrow(static_cast<double>(between) / static_cast<double>(all));
   }
-  const std::string order = PlanOrder(table, set, info);
+  const std::optional<int64_t> limit = is_all_inside ? LimitOf(info) : std::nullopt;
+  std::string order = PlanOrder(table, set, limit, info);
+  order += PlanShortcuts(table, set, order, info);
+  if (order.starts_with(' ')) order.erase(0, 1);
   if (!order.empty()) plan += (plan.empty() ? "" : " ") + order;
+  if (order.starts_with("top")) estimate.rows = std::min(estimate.rows, static_cast<double>(*limit));
   if (estimate.is_one) info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
   info->estimatedRows = static_cast<sqlite3_int64>(std::max(1.0, estimate.rows));
   info->estimatedCost = estimate.start + estimate.rows + estimate.scanned * kScanCost;
@@ -206,6 +269,15 @@ ReadPlan ReadScanPlan(const TraceTable& table, std::string_view plan) {
     KPROF_CHECK(false);
     return -1;
   };
+  const auto columns = [](std::string_view text) {
+    std::vector<int> numbers;
+    for (int number = 0; !text.empty(); text.remove_prefix(text[0] == ',' ? 1 : 0)) {
+      text.remove_prefix(
+          static_cast<size_t>(std::from_chars(text.data(), text.data() + text.size(), number).ptr - text.data()));
+      numbers.push_back(number);
+    }
+    return numbers;
+  };
   ReadPlan read;
   while (!plan.empty()) {
     const std::string_view word = plan.substr(0, plan.find(' '));
@@ -215,6 +287,17 @@ ReadPlan ReadScanPlan(const TraceTable& table, std::string_view plan) {
       read.conditions.push_back({find(condition->column), condition->op, {}});
     } else if (word.starts_with('+')) {
       read.order.read.push_back(find(word.substr(1)));
+    } else if (word.starts_with("sum:")) {  // no condition: of one a known operator follows
+      read.order.is_summed = true;
+      read.order.sums = columns(word.substr(4));
+    } else if (word.starts_with("object:")) {
+      read.order.objects = columns(word.substr(7));
+    } else if (word.starts_with("top")) {
+      const size_t begin = word.find(':') + 1;
+      const size_t end = word.find(':', begin);
+      read.order.top_of = find(word.substr(begin, end - begin));
+      read.order.is_descending = word.starts_with("top-desc:");
+      std::from_chars(word.data() + end + 1, word.data() + word.size(), read.order.top_rows);
     } else {
       read.order.grouped_by = find(word.substr(word.find(':') + 1));
       read.order.one_each = word.starts_with("distinct");

@@ -1,7 +1,8 @@
 // Plans SQLite's questions about a table: which conditions go inside, and the rows and time that this takes. The plan
 // is text, so EXPLAIN QUERY PLAN shows it: "ts_ns>= ts_ns< name:glob". Each word is a condition whose value is the next
 // argument. If rows come in the order of a column, "group:name", "distinct:name" or "order-desc:name" follows, and
-// "+ts_ns" for each other column that is then read.
+// "+ts_ns" for each other column that is then read. "top-desc:dur_ns:10": the first ten in that order, and no others.
+// Columns of shortcuts are numbers: "sum:3,4" (rows come summed up) and "object:10" (arguments come for arg() alone).
 #pragma once
 
 #include <sqlite3.h>

@@ -8,6 +8,7 @@
 
 #include "storage/trace/format/event_args.h"
 #include "storage/trace_sql/tables/strict_json.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
 namespace {
@@ -147,7 +148,21 @@ std::string_view ArgTextOf(sqlite3_value* value) {
   return {text, static_cast<size_t>(sqlite3_value_bytes(value))};
 }
 
+constexpr const char* kRowArgsPointer = "kprof_row_args";
+
+void ArgOfRow(sqlite3_context* context, const RowArgs& args, sqlite3_value* key) {
+  if (sqlite3_value_type(key) != SQLITE_TEXT) return;
+  const Status status = args.lookup->ReadInto(*args.view, args.row, ArgTextOf(key), context);
+  if (status.ok()) return;
+  args.set->Keep(status);
+  sqlite3_result_error(context, status.ToString().c_str(), -1);
+  if (status.code() == ErrorCode::kCancelled) sqlite3_result_error_code(context, SQLITE_INTERRUPT);
+}
+
 void Arg(sqlite3_context* context, int, sqlite3_value** args) noexcept {
+  if (const void* row = sqlite3_value_pointer(args[0], kRowArgsPointer)) {
+    return ArgOfRow(context, *static_cast<const RowArgs*>(row), args[1]);
+  }
   if (sqlite3_value_type(args[0]) != SQLITE_TEXT || sqlite3_value_type(args[1]) != SQLITE_TEXT) return;
   const std::string_view value = FindJsonMember(ArgTextOf(args[0]), ArgTextOf(args[1]));
   if (!value.empty()) ResultOfValue(context, value);
@@ -290,6 +305,90 @@ Status AppendArgsJson(SegmentView& view, uint32_t row, ArgsOf which, std::string
   }
   if (before == ',') json += '}';
   return OkStatus();
+}
+
+namespace {
+
+// True for text that is the same between the quotes of JSON.
+bool IsSameInJson(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
+}
+
+}  // namespace
+
+ArgLookup::Key& ArgLookup::Find(std::string_view key) {
+  for (Key& known : keys_) {
+    if (known.key == key) return known;
+  }
+  constexpr size_t kMostKeys = 64;
+  if (keys_.size() == kMostKeys) keys_.clear();
+  keys_.push_back({std::string(key), {}});
+  return keys_.back();
+}
+
+Result<int32_t> ArgLookup::FindSlot(SegmentView& view, uint32_t shape, std::string_view key) {
+  const ArgShape& slots = view.part().facts().shapes()[shape];
+  bool all_beside = true;
+  for (uint32_t slot = 0; slot < slots.size(); ++slot) {
+    all_beside = all_beside && slots[slot].of_event;
+    if (all_beside && slots[slot].type == ArgType::kJson) return kInText;  // may have all arguments: WholeArgs
+  }
+  for (uint32_t slot = 0; slot < slots.size(); ++slot) {
+    if (slots[slot].of_event != (which_ == ArgsOf::kEvent)) continue;
+    ASSIGN_OR_RETURN(const PartText name, view.part().ReadText(slots[slot].key));
+    std::string json;
+    AppendStrictText(name.view(), json);
+    const std::string_view inside = std::string_view(json).substr(1, json.size() - 2);
+    if (inside.find('\\') == std::string_view::npos ? inside != key : Unescaped(inside) != key) continue;
+    return slots[slot].type == ArgType::kJson ? kInText : static_cast<int32_t>(slot);
+  }
+  return kNowhere;
+}
+
+Status ArgLookup::ReadFromText(SegmentView& view, uint32_t row, std::string_view key, sqlite3_context* out) {
+  text_.clear();
+  RETURN_IF_ERROR(AppendArgsJson(view, row, which_, text_));
+  const std::string_view value = FindJsonMember(text_, key);
+  if (!value.empty()) ResultOfValue(out, value);
+  return OkStatus();
+}
+
+Status ArgLookup::ReadInto(SegmentView& view, uint32_t row, std::string_view key, sqlite3_context* out) {
+  Key& known = Find(key);
+  const auto part = static_cast<size_t>(view.part().number());
+  if (part >= known.slots.size()) known.slots.resize(part + 1);
+  std::vector<int32_t>& by_shape = known.slots[part];
+  if (by_shape.empty()) by_shape.assign(view.part().facts().shapes().size(), kNotAsked);
+  ASSIGN_OR_RETURN(const uint32_t shape, view.Shape(row));
+  int32_t& slot = by_shape[shape];
+  if (slot == kNotAsked) {
+    ASSIGN_OR_RETURN(slot, FindSlot(view, shape, key));
+  }
+  if (slot == kNowhere) return OkStatus();
+  if (slot == kInText) return ReadFromText(view, row, key, out);
+  const auto at = static_cast<uint32_t>(slot);
+  const ArgType type = view.part().facts().shapes()[shape][at].type;
+  if (type == ArgType::kInteger) {
+    ASSIGN_OR_RETURN(const int64_t value, view.Arg(row, shape, at));
+    sqlite3_result_int64(out, value);
+    return OkStatus();
+  }
+  if (type == ArgType::kString) {
+    ASSIGN_OR_RETURN(const int64_t number, view.Arg(row, shape, at));
+    ASSIGN_OR_RETURN(const PartText text, view.part().ReadText(number));
+    if (IsSameInJson(text.view())) {
+      ResultText(out, text);
+      return OkStatus();
+    }
+  }
+  text_.clear();
+  RETURN_IF_ERROR(AppendValue(view, row, shape, at, type, text_));
+  ResultOfValue(out, text_);
+  return OkStatus();
+}
+
+void ResultRowArgs(sqlite3_context* out, RowArgs& args) {
+  sqlite3_result_pointer(out, &args, kRowArgsPointer, nullptr);
 }
 
 }  // namespace kprof

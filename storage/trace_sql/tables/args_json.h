@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/base/status.h"
 #include "storage/trace_sql/parts/open_part.h"
+#include "storage/trace_sql/trace_set.h"
 
 namespace kprof {
 
@@ -28,5 +30,44 @@ enum class ArgsOf { kArguments, kEvent };
 
 // Appends the object to `json`; appends nothing when there are no such values.
 Status AppendArgsJson(SegmentView& view, uint32_t row, ArgsOf which, std::string& json);
+
+// Finds values of arguments without making the text of their object: the place of a key is looked up once for each
+// shape.
+//
+// One thread, that of the parts.
+class ArgLookup {
+ public:
+  explicit ArgLookup(ArgsOf which) : which_(which) {}
+
+  // Makes the value of the row's argument `key` the result: what arg() finds in the text of the object.
+  Status ReadInto(SegmentView& view, uint32_t row, std::string_view key, sqlite3_context* out);
+
+ private:
+  static constexpr int32_t kNotAsked = -3;
+  static constexpr int32_t kInText = -2;  // it must be looked for in the object's text
+  static constexpr int32_t kNowhere = -1;
+  struct Key {
+    std::string key;
+    std::vector<std::vector<int32_t>> slots;  // by part, by shape
+  };
+
+  Key& Find(std::string_view key);
+  Result<int32_t> FindSlot(SegmentView& view, uint32_t shape, std::string_view key);
+  Status ReadFromText(SegmentView& view, uint32_t row, std::string_view key, sqlite3_context* out);
+
+  const ArgsOf which_;
+  std::vector<Key> keys_;
+  std::string text_;
+};
+
+// A row's arguments as a value for arg() alone; all others see NULL.
+struct RowArgs {
+  TraceSet* set = nullptr;  // is told of failures
+  ArgLookup* lookup = nullptr;
+  SegmentView* view = nullptr;
+  uint32_t row = 0;
+};
+// REQUIRES: `args` lives, unchanged, until the value was used.
+void ResultRowArgs(sqlite3_context* out, RowArgs& args);
 
 }  // namespace kprof

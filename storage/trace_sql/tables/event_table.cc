@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -17,7 +18,10 @@
 #include "storage/trace_sql/parts/slice_parents.h"
 #include "storage/trace_sql/scan/event_scan.h"
 #include "storage/trace_sql/scan/grouped_events.h"
+#include "storage/trace_sql/scan/summed_events.h"
+#include "storage/trace_sql/scan/top_events.h"
 #include "storage/trace_sql/tables/args_json.h"
+#include "storage/trace_sql/tables/sum_functions.h"
 #include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
@@ -119,8 +123,14 @@ class EventTableScan final : public TraceScan {
     parents_of_ = nullptr;
     views_.clear();
     grouped_.reset();
+    summed_.reset();
+    top_.reset();
+    is_object_.assign(fields_.size(), false);
+    for (const int column : order.objects) is_object_[static_cast<size_t>(column)] = true;
     RETURN_IF_ERROR(NarrowToChildren(set_, kind_, filter_));
+    if (order.is_summed) return SumUp(order);
     if (order.grouped_by >= 0) return Group(order);
+    if (order.top_of >= 0) return FindTop(order);
     RETURN_IF_ERROR(scan_.Start(filter_));
     RETURN_IF_ERROR(SkipOthersChildren());
     Take();
@@ -128,7 +138,11 @@ class EventTableScan final : public TraceScan {
   }
   bool AtEnd() const override { return at_end_; }
   bool NextAtHand() override {
-    if (grouped_) {
+    if (summed_) {
+      summed_->Next();
+    } else if (top_) {
+      top_->Next();
+    } else if (grouped_) {
       grouped_->Next();
       needs_window_ = grouped_->NeedsWindow();
       if (needs_window_) return false;
@@ -158,12 +172,18 @@ class EventTableScan final : public TraceScan {
  private:
   void Add(const ScanCondition& condition, ScanFilter& filter) const;
   Status Group(const Order& order);
+  Status SumUp(const Order& order);
+  Status FindTop(const Order& order);
   Status FillWindow();
   template <typename See>
   Status ForEachRow(const See& see);
+  template <typename See>
+  Status ForEachSegment(const See& see);
   // The row that is read from now on; none at the end.
   void Take() {
     if (grouped_) return TakeGrouped();
+    if (summed_) return TakeSummed();
+    if (top_) return TakeTop();
     at_end_ = scan_.AtEnd();
     if (at_end_) return;
     view_ = &scan_.view();
@@ -172,6 +192,8 @@ class EventTableScan final : public TraceScan {
     row_ = scan_.row();
   }
   void TakeGrouped();
+  void TakeSummed();
+  void TakeTop();
   int64_t id() const { return part_->IdOf(segment_->first_row + row_); }
   // Of the row's segment.
   SegmentView& View();
@@ -179,7 +201,11 @@ class EventTableScan final : public TraceScan {
   Result<int64_t> Number(EventField field, SegmentView& view, uint32_t row);
   Status SkipOthersChildren();
   Result<int64_t> ParentOf(const SegmentView& view, uint32_t row);
-  Status ColumnArgs(ArgsOf which, sqlite3_context* out);
+  Status ColumnArgs(int column, ArgsOf which, sqlite3_context* out);
+  void GiveToArg(ArgsOf which, sqlite3_context* out) {
+    row_args_ = {&set_, &lookups_[which == ArgsOf::kArguments ? 0 : 1], &View(), row_};
+    ResultRowArgs(out, row_args_);
+  }
 
   struct Place {
     int64_t id = -1;
@@ -197,6 +223,13 @@ class EventTableScan final : public TraceScan {
   std::vector<EventField> kept_;  // of the grouped: which numbers are kept of each row
   std::vector<int> kept_at_;      // by column: where among them, or -1
   bool needs_window_ = false;
+  std::optional<SummedEvents> summed_;
+  std::vector<int> summed_at_;  // by column: where among the sums, or -1
+  bool is_grouped_sum_ = false;
+  std::optional<TopEvents> top_;
+  std::vector<bool> is_object_;  // by column: it comes as something for arg()
+  RowArgs row_args_;
+  std::array<ArgLookup, 2> lookups_{ArgLookup(ArgsOf::kArguments), ArgLookup(ArgsOf::kEvent)};
   // The row:
   bool at_end_ = true;
   OpenPart* part_ = nullptr;
@@ -264,6 +297,31 @@ Status EventTableScan::ForEachRow(const See& see) {
   return OkStatus();
 }
 
+// The same, a segment at a time: its view, the rows of it (null: the first ones) and their number.
+template <typename See>
+Status EventTableScan::ForEachSegment(const See& see) {
+  std::vector<uint32_t> children;
+  RETURN_IF_ERROR(scan_.Start(filter_));
+  while (!scan_.AtEnd()) {
+    SegmentView& view = scan_.view();
+    const uint32_t* rows = scan_.rows();
+    uint32_t count = scan_.count();
+    if (filter_.parent.is_active()) {
+      children.clear();
+      for (uint32_t i = 0; i < count; ++i) {
+        const uint32_t row = rows == nullptr ? i : rows[i];
+        ASSIGN_OR_RETURN(const int64_t parent, ParentOf(view, row));
+        if (filter_.parent.Accepts(parent)) children.push_back(row);
+      }
+      rows = children.data();
+      count = static_cast<uint32_t>(children.size());
+    }
+    if (count > 0) RETURN_IF_ERROR(see(view, rows, count));
+    RETURN_IF_ERROR(scan_.ToNextSegment());
+  }
+  return OkStatus();
+}
+
 GroupedBy GroupedByOf(EventField field) {
   switch (field) {
     case EventField::kRun:
@@ -315,6 +373,56 @@ Status EventTableScan::FillWindow() {
   return Fail(ErrorCode::kStorageBroken, "bring rows together", "there are fewer than a moment ago");
 }
 
+Status EventTableScan::SumUp(const Order& order) {
+  std::vector<EventColumn> columns;
+  summed_at_.assign(fields_.size(), -1);
+  for (const int column : order.sums) {
+    summed_at_[static_cast<size_t>(column)] = static_cast<int>(columns.size());
+    columns.push_back(ColumnOf(fields_[static_cast<size_t>(column)]).value());
+  }
+  is_grouped_sum_ = order.grouped_by >= 0;
+  if (is_grouped_sum_) grouped_by_ = fields_[static_cast<size_t>(order.grouped_by)];
+  summed_.emplace(is_grouped_sum_ ? std::optional(GroupedByOf(grouped_by_)) : std::nullopt, order.is_descending,
+                  std::move(columns), set_.terms().take_memory);
+  for (bool goes_on = true; goes_on;) {
+    RETURN_IF_ERROR(ForEachSegment(
+        [this](SegmentView& view, const uint32_t* rows, uint32_t count) { return summed_->Add(view, rows, count); }));
+    ASSIGN_OR_RETURN(goes_on, summed_->Order());
+  }
+  Take();
+  return OkStatus();
+}
+
+void EventTableScan::TakeSummed() {
+  segment_ = nullptr;
+  view_ = nullptr;
+  at_end_ = summed_->AtEnd();
+  if (at_end_) return;
+  set_.SetSummedRows(summed_->rows());
+  if (is_grouped_sum_) part_ = summed_->group_value().part;
+}
+
+Status EventTableScan::FindTop(const Order& order) {
+  top_.emplace(order.top_rows, order.is_descending, set_.terms().take_memory);
+  const EventColumn column = ColumnOf(fields_[static_cast<size_t>(order.top_of)]).value();
+  RETURN_IF_ERROR(ForEachSegment([this, column](SegmentView& view, const uint32_t* rows, uint32_t count) {
+    return top_->Add(view, column, rows, count);
+  }));
+  top_->Order();
+  Take();
+  return OkStatus();
+}
+
+void EventTableScan::TakeTop() {
+  at_end_ = top_->AtEnd();
+  if (at_end_) return;
+  const TopEvents::Place& place = top_->place();
+  part_ = place.part;
+  segment_ = place.segment;
+  row_ = place.row;
+  view_ = nullptr;
+}
+
 void EventTableScan::TakeGrouped() {
   at_end_ = grouped_->AtEnd();
   if (at_end_) return;
@@ -354,7 +462,11 @@ Result<int64_t> EventTableScan::ParentOf(const SegmentView& view, uint32_t row) 
   return parent == kNoValue ? kNoValue : view.part().IdOf(parent);
 }
 
-Status EventTableScan::ColumnArgs(ArgsOf which, sqlite3_context* out) {
+Status EventTableScan::ColumnArgs(int column, ArgsOf which, sqlite3_context* out) {
+  if (is_object_[static_cast<size_t>(column)]) {
+    GiveToArg(which, out);
+    return OkStatus();
+  }
   const Place place{id(), which};
   if (!(place == args_of_)) {
     args_of_ = {};
@@ -381,6 +493,18 @@ Result<int64_t> EventTableScan::Number(EventField field, SegmentView& view, uint
 // Most values of most queries.
 bool EventTableScan::ColumnAtHand(int column, sqlite3_context* out) {
   const EventField field = fields_[static_cast<size_t>(column)];
+  if (summed_) {
+    const int sum = summed_at_[static_cast<size_t>(column)];
+    if (sum >= 0) {
+      ResultSum(out, summed_->sum(static_cast<size_t>(sum)));
+      return true;
+    }
+    if (!is_grouped_sum_ || field != grouped_by_) return false;
+    if (!IsOfPart(field)) {
+      const TextPlace& value = summed_->group_value();
+      return ResultHeldValue(field, *value.part, value.number, out);
+    }
+  }
   if (IsOfPart(field)) {
     ResultKept(out, field == EventField::kRun ? part_->place().run : part_->place().part);
     return true;
@@ -397,6 +521,10 @@ bool EventTableScan::ColumnAtHand(int column, sqlite3_context* out) {
     sqlite3_result_int64(out, id());
     return true;
   }
+  if (view_ != nullptr && is_object_[static_cast<size_t>(column)]) {
+    GiveToArg(field == EventField::kArgs ? ArgsOf::kArguments : ArgsOf::kEvent, out);
+    return true;
+  }
   const std::optional<EventColumn> plain = ColumnOf(field);
   const int64_t* values = plain && view_ != nullptr ? view_->Held(*plain) : nullptr;
   return values != nullptr && ResultHeldValue(field, *part_, values[row_], out);
@@ -404,13 +532,13 @@ bool EventTableScan::ColumnAtHand(int column, sqlite3_context* out) {
 
 Status EventTableScan::Column(int column, sqlite3_context* out) {
   const EventField field = fields_[static_cast<size_t>(column)];
-  if (grouped_ && field == grouped_by_) {
-    const TextPlace& value = grouped_->group_value();
+  if ((grouped_ || (summed_ && is_grouped_sum_)) && field == grouped_by_) {
+    const TextPlace& value = grouped_ ? grouped_->group_value() : summed_->group_value();
     return ResultValue(field, *value.part, value.number, out);
   }
   if (segment_ == nullptr) return RowId().status();
-  if (field == EventField::kArgs) return ColumnArgs(ArgsOf::kArguments, out);
-  if (field == EventField::kBeside) return ColumnArgs(ArgsOf::kEvent, out);
+  if (field == EventField::kArgs) return ColumnArgs(column, ArgsOf::kArguments, out);
+  if (field == EventField::kBeside) return ColumnArgs(column, ArgsOf::kEvent, out);
   const int kept = grouped_ ? kept_at_[static_cast<size_t>(column)] : -1;
   if (kept >= 0) return ResultValue(field, *part_, grouped_->values()[kept], out);
   ASSIGN_OR_RETURN(const int64_t number, Number(field, View(), row_));

@@ -71,6 +71,24 @@ constexpr std::optional<EventColumn> ColumnOf(EventField field) {
   }
 }
 
+// The columns that can be summed up, and those that are objects of arguments, a bit each.
+constexpr uint64_t SumsOf(std::span<const EventField> fields) {
+  uint64_t sums = 0;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const bool is_summed =
+        fields[i] == EventField::kTime || fields[i] == EventField::kDuration || fields[i] == EventField::kDepth;
+    if (is_summed) sums |= uint64_t{1} << i;
+  }
+  return sums;
+}
+constexpr uint64_t ObjectsOf(std::span<const EventField> fields) {
+  uint64_t objects = 0;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i] == EventField::kArgs || fields[i] == EventField::kBeside) objects |= uint64_t{1} << i;
+  }
+  return objects;
+}
+
 // `fields`: the meaning of each of the table's columns; lives as long as the program.
 std::unique_ptr<TraceScan> OpenEventTable(TraceSet& set, EventKind kind, std::span<const EventField> fields);
 

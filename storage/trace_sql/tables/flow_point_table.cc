@@ -31,6 +31,9 @@ const TraceTable& FlowPointTable() {
                          int64_t to_ns) { return EventRowsBetween(set, kKind, from_ns, to_ns); },
       .open = [](TraceSet& set, const TraceTable&) { return OpenEventTable(set, kKind, kFields); },
       .groups = [](TraceSet& set, int column) { return EventGroups(set, kKind, kFields, column); },
+      .is_summed = true,
+      .sums = SumsOf(kFields),
+      .objects = ObjectsOf(kFields),
   };
   return kTable;
 }

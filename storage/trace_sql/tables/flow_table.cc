@@ -57,7 +57,8 @@ class FlowScan final : public TraceScan {
  public:
   explicit FlowScan(TraceSet& set) : set_(set) {}
 
-  Status Start(std::span<const ScanCondition> conditions, const Order&) override {
+  Status Start(std::span<const ScanCondition> conditions, const Order& order) override {
+    is_summed_ = false;
     run_ = {};
     name_ = {};
     category_ = {};
@@ -67,10 +68,15 @@ class FlowScan final : public TraceScan {
     for (const ScanCondition& condition : conditions) Add(condition);
     next_part_ = 0;
     part_ = nullptr;
+    if (order.is_summed) return SumUp(conditions.empty());
     return ToAccepted();
   }
-  bool AtEnd() const override { return part_ == nullptr; }
-  Status Next() override { return ToAccepted(); }
+  bool AtEnd() const override { return is_summed_ ? is_counted_ : part_ == nullptr; }
+  Status Next() override {
+    if (!is_summed_) return ToAccepted();
+    is_counted_ = true;
+    return OkStatus();
+  }
   Result<int64_t> RowId() const override { return part_->IdOf(pair_.from); }
   Status Column(int column, sqlite3_context* out) override;
 
@@ -93,6 +99,24 @@ class FlowScan final : public TraceScan {
   }
 
   FlowPairs& flows() const { return part_->flows(); }
+
+  // All rows as one, which is only counted.
+  Status SumUp(bool are_all) {
+    int64_t rows = 0;
+    if (are_all) {
+      for (const auto& part : set_.parts()) {
+        ASSIGN_OR_RETURN(const int64_t more, part->flows().Count(*part));
+        rows += more;
+      }
+    } else {
+      RETURN_IF_ERROR(ToAccepted());
+      for (; part_ != nullptr; ++rows) RETURN_IF_ERROR(ToAccepted());
+    }
+    is_summed_ = true;
+    is_counted_ = rows == 0;
+    set_.SetSummedRows(rows);
+    return OkStatus();
+  }
 
   // The next pair that is accepted; part_ is null where there is none.
   Status ToAccepted() {
@@ -179,6 +203,8 @@ class FlowScan final : public TraceScan {
   TraceSet& set_;
   TextFilter run_, name_, category_;
   IntegerFilter id_, from_, to_;
+  bool is_summed_ = false;
+  bool is_counted_ = false;  // the one row that there is then has gone by
   size_t next_part_ = 0;
   OpenPart* part_ = nullptr;  // null: at the end
   // Of the part:
@@ -249,6 +275,7 @@ const TraceTable& FlowTable() {
       .open = [](TraceSet& set, const TraceTable&) -> std::unique_ptr<TraceScan> {
         return std::make_unique<FlowScan>(set);
       },
+      .is_summed = true,
   };
   return kTable;
 }
