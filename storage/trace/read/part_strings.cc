@@ -46,6 +46,7 @@ Status PartStrings::Load() {
 }
 
 Result<std::string> PartStrings::Read(int64_t id) {
+  if (!ends_.empty() && id >= 0 && id < end_) return std::string(KeptText(id));
   const auto found = texts_.find(id);
   if (found != texts_.end()) return found->second;
   if (id < 0 || id >= end_) return BrokenPart(path_, "it has no string " + std::to_string(id));
@@ -69,19 +70,31 @@ Result<std::string> PartStrings::Read(int64_t id) {
 Result<std::optional<int64_t>> PartStrings::Find(std::string_view text) {
   const auto known = found_.find(std::string(text));
   if (known != found_.end()) return known->second;
-  RETURN_IF_ERROR(CheckAll());
-  Statement select(db_, kFind);
-  select.BindText(1, text);
+  RETURN_IF_ERROR(KeepAll());
   std::optional<int64_t> id;
-  if (select.Next()) id = select.Integer(0);
-  if (!select.status().ok()) return OfPart(select.status(), "read trace part " + path_);
+  if (!ends_.empty()) {
+    for (int64_t at = 0; at < end_ && !id; ++at) {
+      if (KeptText(at) == text) id = at;
+    }
+  } else {
+    Statement select(db_, kFind);
+    select.BindText(1, text);
+    if (select.Next()) id = select.Integer(0);
+    if (!select.status().ok()) return OfPart(select.status(), "read trace part " + path_);
+  }
   if (found_.size() >= kKeptFound) found_.clear();
   found_.emplace(text, id);
   return id;
 }
 
 Status PartStrings::ForEach(const std::function<bool(int64_t, std::string_view)>& see) {
-  RETURN_IF_ERROR(CheckAll());
+  RETURN_IF_ERROR(KeepAll());
+  if (!ends_.empty()) {
+    for (int64_t id = 0; id < end_; ++id) {
+      if (!see(id, KeptText(id))) return OkStatus();
+    }
+    return OkStatus();
+  }
   Statement select(db_, kAll);
   while (select.Next()) {
     if (!see(select.Integer(0), select.Text(1))) return OkStatus();
@@ -89,7 +102,37 @@ Status PartStrings::ForEach(const std::function<bool(int64_t, std::string_view)>
   return select.status().ok() ? OkStatus() : OfPart(select.status(), "read trace part " + path_);
 }
 
+std::string_view PartStrings::KeptText(int64_t id) const {
+  const auto at = static_cast<size_t>(id);
+  const size_t begin = at == 0 ? 0 : ends_[at - 1];
+  return std::string_view(all_texts_).substr(begin, ends_[at] - begin);
+}
+
+Status PartStrings::KeepAll() {
+  RETURN_IF_ERROR(CheckAll());
+  if (!ends_.empty() || all_are_large_ || end_ == 0) return OkStatus();
+  Statement select(db_, kAll);
+  while (select.Next()) {
+    const std::string_view text = select.Text(1);
+    const bool has_hole = select.Integer(0) != static_cast<int64_t>(ends_.size());
+    if (has_hole || all_texts_.size() + text.size() + ends_.size() * sizeof(ends_[0]) > kKeptBytes) {
+      all_are_large_ = true;
+      break;
+    }
+    all_texts_ += text;
+    ends_.push_back(static_cast<uint32_t>(all_texts_.size()));
+  }
+  if (!select.status().ok() || all_are_large_ || static_cast<int64_t>(ends_.size()) != end_) ForgetAll();
+  return select.status().ok() ? OkStatus() : OfPart(select.status(), "read trace part " + path_);
+}
+
+void PartStrings::ForgetAll() {
+  all_texts_ = std::string();
+  ends_ = std::vector<uint32_t>();
+}
+
 void PartStrings::Forget() {
+  if (all_texts_.size() + ends_.size() * sizeof(ends_[0]) > kBytesAtRest) ForgetAll();
   if (bytes_ <= kBytesAtRest) return;
   texts_.clear();
   found_.clear();

@@ -29,12 +29,16 @@ class PartStrings {
   Result<std::string> Read(int64_t id);
   // The number of a text, if the part has it. Looks at all strings.
   Result<std::optional<int64_t>> Find(std::string_view text);
-  // Calls `see` for each string, until it returns false.
+  // Calls `see` for each string, until it returns false. Keeps all of them for the next time, if they are not large.
   Status ForEach(const std::function<bool(int64_t id, std::string_view text)>& see);
   // Frees texts that are kept for the next question, if they are large.
   void Forget();
 
  private:
+  // The text of a string among those that are kept. REQUIRES: all are kept.
+  std::string_view KeptText(int64_t id) const;
+  Status KeepAll();
+  void ForgetAll();
   Status CheckBlock(size_t block);
   Status CheckAll();
 
@@ -48,6 +52,10 @@ class PartStrings {
   std::unordered_map<int64_t, std::string> texts_;
   std::unordered_map<std::string, std::optional<int64_t>> found_;
   size_t bytes_ = 0;
+  // All texts one behind the other, and where each ends; empty: they are not kept.
+  std::string all_texts_;
+  std::vector<uint32_t> ends_;
+  bool all_are_large_ = false;
 };
 
 }  // namespace kprof
