@@ -32,14 +32,12 @@ void AddSum(Summed& summed, const ColumnSum& more) {
 void Step(sqlite3_context* context, int count, sqlite3_value** values) noexcept {
   Summed* summed = SummedIn(context);
   if (summed == nullptr) return sqlite3_result_error_nomem(context);
-  const auto& set = *static_cast<const TraceSet*>(sqlite3_user_data(context));
-  if (count == 0) {
-    summed->rows += set.summed_rows();
-  } else if (const void* sum = sqlite3_value_pointer(values[0], kSumPointer)) {
-    summed->rows += static_cast<const ColumnSum*>(sum)->count;
-    AddSum(*summed, *static_cast<const ColumnSum*>(sum));
-  } else if (sqlite3_value_type(values[0]) != SQLITE_NULL) {
-    summed->rows += set.summed_rows();
+  const auto* sum = count == 0 ? nullptr : static_cast<const ColumnSum*>(sqlite3_value_pointer(values[0], kSumPointer));
+  if (sum != nullptr) {
+    summed->rows += sum->count;
+    AddSum(*summed, *sum);
+  } else if (count == 0 || sqlite3_value_type(values[0]) != SQLITE_NULL) {
+    summed->rows += static_cast<const TraceSet*>(sqlite3_user_data(context))->summed_rows();
   }
 }
 
