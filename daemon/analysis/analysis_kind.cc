@@ -39,6 +39,13 @@ bool IsChoice(std::string_view choices, std::string_view value) {
   return false;
 }
 
+// SQL's TRUE and FALSE are 1 and 0.
+std::optional<bool> TruthOfText(std::string_view value) {
+  if (value == "true" || value == "1") return true;
+  if (value == "false" || value == "0") return false;
+  return std::nullopt;
+}
+
 // What it must be, where the value is not that; else nothing.
 std::string WantedInstead(const AnalysisOption& option, const std::string& value) {
   switch (option.type) {
@@ -53,7 +60,7 @@ std::string WantedInstead(const AnalysisOption& option, const std::string& value
       return number && std::isfinite(*number) ? "" : "a number";
     }
     case AnalysisType::kBoolean:
-      return value == "true" || value == "false" ? "" : "true or false";
+      return TruthOfText(value) ? "" : "true or false";
     case AnalysisType::kText:
     case AnalysisType::kJson: {
       if (!IsUtf8(value)) return "text in UTF-8";
@@ -95,7 +102,8 @@ Result<AnalysisOptions> AnalysisOptions::Read(const std::string& act, const Anal
       return Fail(ErrorCode::kUsage, act, "its option " + name + " cannot be '" + ReadableText(value) + "'",
                   "it is " + wanted);
     }
-    options.values_[name] = value;
+    const bool is_true = option->type == AnalysisType::kBoolean && TruthOfText(value) == true;
+    options.values_[name] = is_true ? "true" : value;
   }
   const std::optional<int64_t> from = options.integer("from");
   const std::optional<int64_t> to = options.integer("to");

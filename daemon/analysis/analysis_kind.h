@@ -66,8 +66,8 @@ std::vector<AnalysisOption> AllOptions(const AnalysisOptionSets& sets);
 // The values of options, as a caller gave them.
 class AnalysisOptions {
  public:
-  // `given` by name, as text: digits, true or false, words. `act` begins the message. Fails with kUsage for an unknown
-  // name and for a value that its option cannot have; the remedy names the possible ones.
+  // `given` by name, as text: digits, true or false (also 1 or 0), words. `act` begins the message. Fails with kUsage
+  // for an unknown name and for a value that its option cannot have; the remedy names the possible ones.
   static Result<AnalysisOptions> Read(const std::string& act, const AnalysisOptionSets& sets,
                                       const std::map<std::string, std::string>& given);
 

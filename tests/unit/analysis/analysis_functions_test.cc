@@ -70,6 +70,10 @@ TEST_F(AnalysisFunctionsTest, OptionsAreHiddenColumns) {
   EXPECT_THAT(Ask(whole + "step = 1 AND rank = 0"), ElementsAre("0 900000"));
   EXPECT_THAT(Ask(whole + "from_ns = 100000 AND to_ns = 400000 AND rank = 0"), ElementsAre("0 300000"));
   EXPECT_THAT(Ask(whole + "\"limit\" = 1"), ElementsAre("0 1900000"));
+  const std::string by_operator = "SELECT count(*) > 0 FROM analyze_kernel_breakdown_by_operator WHERE operators = ";
+  EXPECT_THAT(Ask(by_operator + "TRUE"), ElementsAre("1"));
+  EXPECT_THAT(Ask(by_operator + "'true'"), ElementsAre("1"));
+  EXPECT_THAT(Ask(by_operator + "FALSE"), ElementsAre("0"));
   // From another table, and in each of its rows another value.
   EXPECT_THAT(Ask("SELECT s.n, a.total_ns FROM (SELECT 0 AS n UNION ALL SELECT 1) s "
                   "JOIN analyze_temporal_breakdown a ON a.step = s.n WHERE a.rank = 0 ORDER BY s.n"),

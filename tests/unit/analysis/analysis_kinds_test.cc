@@ -198,6 +198,8 @@ TEST_F(CountingTest, AnOptionThatIsNoneOrCannotBeThatIsUsage) {
       {{{"share", "nan"}}, "its option share cannot be 'nan'", "it is a number"},
       {{{"from", "5"}, {"to", "5"}}, "option from is not before option to", "give a stretch of time"},
   };
+      {{{"deep", "2"}}, "its option deep cannot be '2'", "it is true or false"},
+      {{{"turns", "6"}}, "its option turns cannot be '6'", "it is a whole number from 1 to 5"},
   for (const Bad& one : bad) {
     const Status failure = Ask(one.given).status();
     EXPECT_EQ(failure.code(), ErrorCode::kUsage);
@@ -220,6 +222,8 @@ TEST(AnalysisOptionsTest, ValuesAreOfTheirTypes) {
   const Status failure = AnalysisOptions::Read("test", {kWindow}, {{"window", "half"}}).status();
   EXPECT_EQ(failure.remedy(), "it is trace or hta");
 }
+  EXPECT_TRUE(AnalysisOptions::Read("test", {kRowsOption}, {{"deep", "1"}})->boolean("deep"));
+  EXPECT_FALSE(AnalysisOptions::Read("test", {kRowsOption}, {{"deep", "0"}})->boolean("deep"));
 
 }  // namespace
 }  // namespace kprof
