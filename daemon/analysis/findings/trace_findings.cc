@@ -100,8 +100,8 @@ Status ForEachPartMetrics(const AnalysisTraces& traces, const DeviceScope& scope
     }
     RETURN_IF_ERROR(see(part, *metrics));
   }
-  AddNoteOfParts(traces, std::move(without_work), "no kernels", "nothing ran on a device", answer);
-  AddNoteOfParts(traces, std::move(without_launches), "no launches",
+  AddNoteOfParts(traces, scope, std::move(without_work), "no kernels", "nothing ran on a device", answer);
+  AddNoteOfParts(traces, scope, std::move(without_launches), "no launches",
                  "no call of the host has the correlation of a kernel, so nobody knows what the devices waited for",
                  answer);
   return OkStatus();

@@ -89,6 +89,7 @@ Result<DeviceScope> DeviceScope::Make(const AnalysisTraces& traces, const Analys
   DeviceScope scope(traces);
   scope.is_hta_ = options.text("window") == "hta";
   scope.device_ = options.integer("device");
+  scope.is_all_time_ = !options.integer("from") && !options.integer("to") && !options.integer("step");
   scope.times_.assign(traces.parts().size(), {false, options.integer("from"), options.integer("to")});
   if (scope.device_) RETURN_IF_ERROR(scope.FindDevice(*scope.device_));
   if (const std::optional<int64_t> step = options.integer("step")) RETURN_IF_ERROR(scope.FindStep(*step, stop));
@@ -172,8 +173,13 @@ Interval DeviceScope::WholeOf(size_t part) const {
   return whole;
 }
 
-void AddNoteOfParts(const AnalysisTraces& traces, std::vector<size_t> parts, const std::string& what,
-                    const std::string& why, AnalysisAnswer& answer) {
+std::string DeviceScope::TextOfBounds() const {
+  return (device_ ? " on device " + std::to_string(*device_) : "") +
+         (is_all_time_ ? "" : " in the time that is asked for");
+}
+
+void AddNoteOfParts(const AnalysisTraces& traces, const DeviceScope& scope, std::vector<size_t> parts,
+                    const std::string& what, const std::string& why, AnalysisAnswer& answer) {
   constexpr size_t kMostNamed = 4;
   if (parts.empty()) return;
   if (parts.size() == traces.parts().size()) {
@@ -190,7 +196,7 @@ void AddNoteOfParts(const AnalysisTraces& traces, std::vector<size_t> parts, con
     names += (i == 0 ? "" : ", ") + traces.NameOf(parts[i]);
   }
   if (parts.size() > kMostNamed) names += " and " + std::to_string(parts.size() - kMostNamed) + " more";
-  answer.AddNote(what + " in " + names);
+  answer.AddNote(what + scope.TextOfBounds() + " in " + names);
 }
 
 }  // namespace kprof

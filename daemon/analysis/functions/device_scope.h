@@ -40,6 +40,8 @@ class DeviceScope {
   // The choices of HolisticTraceAnalysis: hta_rows.h.
   bool is_hta() const { return is_hta_; }
   std::optional<int64_t> device() const { return device_; }
+  // " on device 3", " in the time that is asked for", or both; empty if all devices are asked for, at all times.
+  std::string TextOfBounds() const;
   // True: nothing of this part is asked for, as it does not have the step.
   bool never(size_t part) const { return times_[part].never; }
   std::optional<int64_t> from_ns(size_t part) const { return times_[part].from_ns; }
@@ -67,12 +69,14 @@ class DeviceScope {
   const AnalysisTraces* traces_;
   bool is_hta_ = false;
   std::optional<int64_t> device_;
+  bool is_all_time_ = true;
   std::vector<Times> times_;  // of each part
 };
 
 // Says in a note which parts have nothing to answer with: "no kernels: nothing ran on a device in what was asked for"
-// if these are all, else "no kernels in rank 3". No note for the part `samples` of a run, which has no slices.
-void AddNoteOfParts(const AnalysisTraces& traces, std::vector<size_t> parts, const std::string& what,
-                    const std::string& why, AnalysisAnswer& answer);
+// if these are all, else "no kernels in rank 3", "no kernels on device 2 in rank 3". No note for the part `samples` of
+// a run, which has no slices.
+void AddNoteOfParts(const AnalysisTraces& traces, const DeviceScope& scope, std::vector<size_t> parts,
+                    const std::string& what, const std::string& why, AnalysisAnswer& answer);
 
 }  // namespace kprof

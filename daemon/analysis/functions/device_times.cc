@@ -144,7 +144,7 @@ Result<std::vector<DeviceTimes>> FindDeviceTimes(const AnalysisTraces& traces, c
     }
     if (times.size() == before) without.push_back(part);
   }
-  AddNoteOfParts(traces, std::move(without), "no kernels", "nothing ran on a device", notes);
+  AddNoteOfParts(traces, scope, std::move(without), "no kernels", "nothing ran on a device", notes);
   return times;
 }
 

@@ -208,7 +208,7 @@ Result<AnalysisAnswer> AnswerIdleBreakdown(const AnalysisTraces& traces, const A
     RETURN_IF_ERROR(idle.AddStreams(answer));
     RETURN_IF_ERROR(idle.AddDevices(stop, answer));
   }
-  AddNoteOfParts(traces, std::move(without), "no kernels", "nothing ran on a device", answer);
+  AddNoteOfParts(traces, scope, std::move(without), "no kernels", "nothing ran on a device", answer);
   return answer;
 }
 

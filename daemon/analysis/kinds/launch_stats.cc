@@ -191,8 +191,8 @@ Result<AnalysisAnswer> AnswerLaunchStats(const AnalysisTraces& traces, const Ana
     }
     RETURN_IF_ERROR(AddLaunchesOf(traces, part, options, read, launches, answer));
   }
-  AddNoteOfParts(traces, std::move(without_work), "no kernels", "nothing ran on a device", answer);
-  AddNoteOfParts(traces, std::move(without_launches), "no launches",
+  AddNoteOfParts(traces, scope, std::move(without_work), "no kernels", "nothing ran on a device", answer);
+  AddNoteOfParts(traces, scope, std::move(without_launches), "no launches",
                  scope.is_hta() ? "HTA counts four calls of the CUDA runtime, none of HIP, and none of them is"
                                 : "no call of the host has the correlation of a kernel",
                  answer);

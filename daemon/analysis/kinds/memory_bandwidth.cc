@@ -275,7 +275,7 @@ Result<AnalysisAnswer> AnswerMemoryBandwidth(const AnalysisTraces& traces, const
     }
     if (!has_some) without.push_back(part);
   }
-  AddNoteOfParts(traces, std::move(without), "no copies", "no copy or fill ran on a device", answer);
+  AddNoteOfParts(traces, scope, std::move(without), "no copies", "no copy or fill ran on a device", answer);
   return answer;
 }
 

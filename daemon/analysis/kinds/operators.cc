@@ -642,7 +642,7 @@ Status AnswerOperatorsOf(const AnalysisTraces& traces, size_t part, const Device
                         std::to_string(calls.work().slices()) +
                         " kernels and copies is not in the trace, so no call has them");
   }
-  if (calls.work().slices() == 0) notes.Add(part, "no kernels: nothing ran on a device");
+  if (calls.work().slices() == 0) notes.Add(part, "no kernels: nothing ran on a device" + scope.TextOfBounds());
   if (calls.is_tree_full()) {
     notes.Add(part, "tree: it has the first " + std::to_string(kMostTreeNodes) +
                         " nodes; what lies below others counts for the node above");

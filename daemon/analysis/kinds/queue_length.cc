@@ -186,8 +186,8 @@ Result<AnalysisAnswer> AnswerQueueLength(const AnalysisTraces& traces, const Ana
     ASSIGN_OR_RETURN(const bool has_some, QueuesOfPart(traces, part, options, scope).Add(read, answer));
     if (!has_some) without_launches.push_back(part);
   }
-  AddNoteOfParts(traces, std::move(without_work), "no kernels", "nothing ran on a device", answer);
-  AddNoteOfParts(traces, std::move(without_launches), "no launches",
+  AddNoteOfParts(traces, scope, std::move(without_work), "no kernels", "nothing ran on a device", answer);
+  AddNoteOfParts(traces, scope, std::move(without_launches), "no launches",
                  "no call of the host has the correlation of a kernel", answer);
   return answer;
 }

@@ -198,7 +198,7 @@ TEST_F(DeviceTimesTest, OfAStepTheTimeOfTheHostsSlice) {
   ASSERT_TRUE(of_step.ok()) << of_step.status().ToString();
   ASSERT_EQ(of_step->size(), 2u);
   EXPECT_EQ(of_step->front().whole_ns, 20'000);
-  EXPECT_THAT(notes_, ElementsAre("no kernels in rank 9"));
+  EXPECT_THAT(notes_, ElementsAre("no kernels in the time that is asked for in rank 9"));
   const auto of_stretch = Find({{"from", "30000"}, {"to", "50000"}});
   EXPECT_EQ(of_step->front().at_once_ns, of_stretch->front().at_once_ns);
   const Status failure = Find({{"step", "4"}}).status();
