@@ -56,6 +56,11 @@ enum FillKey : size_t {
 };
 constexpr size_t kNsysAxes = 3;
 
+// The profiler writes 0 where it cannot work the occupancy out (a block with much shared memory), and rounds what is
+// below 1 % to 0. No device holds more than kMostWarpsPerSm, so a launch with this many warps has 1 % or more.
+constexpr double kMostWarpsPerSm = 64;
+constexpr double kWarpsOfOnePercent = kMostWarpsPerSm / 100;
+
 // A mean by time, of launches that say it.
 struct WeightedMean {
   double sum = 0;
@@ -78,10 +83,12 @@ struct KernelFill {
   std::string name;
   int64_t count = 0;
   int64_t sum_ns = 0;
+  int64_t impossible = 0;  // launches whose occupancy cannot be what is recorded
   std::array<WeightedMean, kFigures> figures;
 
   void Add(const KernelFill& other) {
     count += other.count;
+    impossible += other.impossible;
     sum_ns = SaturatingSum(sum_ns, other.sum_ns);
     for (size_t i = 0; i < kFigures; ++i) figures[i].Add(other.figures[i]);
   }
@@ -149,9 +156,15 @@ class PartFills {
 
  private:
   Status AddFigures(size_t i, int64_t ns, KernelFill& fill) {
+    ASSIGN_OR_RETURN(const std::optional<double> warps, args_.NumberOf(values_[kWarps][i]));
     for (const size_t figure : {kOccupancy, kWarps, kBlocksPerSm, kRegisters, kShared}) {
       ASSIGN_OR_RETURN(const std::optional<double> number, args_.NumberOf(values_[figure][i]));
       if (!number) continue;
+      const bool is_impossible = *number < 0 || (*number == 0 && warps.value_or(0) >= kWarpsOfOnePercent);
+      if (figure == kOccupancy && is_impossible) {
+        ++fill.impossible;
+        continue;
+      }
       fill.figures[figure].Add(*number, ns);
       if (figure == kBlocksPerSm) fill.figures[kFilled].Add(std::clamp(*number, 0.0, 1.0) * 100, ns);
     }
@@ -218,6 +231,10 @@ Status AddFills(const AnalysisTraces& traces, size_t part, const PartFills& fill
                           occupancy.known_ns, PercentOf(occupancy.known_ns, all.sum_ns), all.count}));
     if (occupancy.known_ns == 0) {
       notes.Add(part, "the occupancy of its kernels was not recorded");
+    }
+    if (all.impossible > 0) {
+      notes.Add(part, "the occupancy of " + std::to_string(all.impossible) + " of " + std::to_string(all.count) +
+                          " kernels is recorded as 0 or less, which cannot be: it counts as not known");
     }
   }
   return OkStatus();
