@@ -9,6 +9,7 @@
 
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
+#include "daemon/analysis/functions/host/host_activity.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/step_series.h"
 
@@ -24,14 +25,15 @@ constexpr std::string_view kHtaQueueCalls[] = {"cudaLaunchKernel", "cudaLaunchKe
                                                "hipMemcpyAsync",   "hipMemcpyWithStream"};
 
 constexpr AnalysisOption kQueueOptions[] = {
-    {"full", AnalysisType::kInteger, "1024", "", "A queue of that length is full", "", 1},
+    {"full", AnalysisType::kInteger, "1024", "", "A queue of so many launches is full; a graph is one", "", 1},
     {"stretches", AnalysisType::kInteger, "20", "", "In so many stretches of time is over_time, of each stream", "", 1},
 };
 
 struct QueueEvent {
   int64_t time_ns = 0;
-  int64_t change = 0;   // 1: launched, -1: begun
-  int64_t call_ns = 0;  // of a call, once: how long it took
+  int64_t change = 0;    // 1: launched, -1: begun
+  int64_t launches = 0;  // the same of launches: a graph is launched once, and begins with its first kernel
+  int64_t call_ns = 0;   // of a call that may wait for room, once: how long it took
 
   bool operator<(const QueueEvent& other) const {
     return std::tie(time_ns, other.change) < std::tie(other.time_ns, change);
@@ -40,28 +42,40 @@ struct QueueEvent {
 
 struct Queue {
   std::vector<SeriesPoint> points;
+  int64_t most_launches = 0;
+  int64_t full_ns = 0;
   int64_t blocked_ns = 0;
 };
 
-// The queue within the whole; under window=hta that is all.
+// The queue within the whole; under window=hta that is all, and its points say when it was full.
 Queue QueueOf(std::vector<QueueEvent> events, const Interval* whole, int64_t full) {
   std::sort(events.begin(), events.end());
   Queue queue;
   int64_t length = 0;
-  if (whole != nullptr) queue.points.push_back({whole->begin_ns, 0});
+  int64_t launches = 0;
+  int64_t since = 0;  // the time that full_ns is counted to
+  if (whole != nullptr) {
+    queue.points.push_back({whole->begin_ns, 0});
+    since = whole->begin_ns;
+  }
   for (const QueueEvent& event : events) {
-    const int64_t before = length;
+    if (whole != nullptr && event.time_ns >= whole->end_ns) break;
+    const bool was_full = launches >= full;
     length += event.change;
+    launches += event.launches;
     if (whole == nullptr) {
       queue.points.push_back({event.time_ns, static_cast<double>(length)});
       continue;
     }
-    if (event.time_ns >= whole->end_ns) continue;
     if (event.time_ns <= whole->begin_ns) {
       queue.points.front().value = static_cast<double>(length);
+      queue.most_launches = launches;
       continue;
     }
-    if (event.change > 0 && before >= full) queue.blocked_ns = AddLength(queue.blocked_ns, event.call_ns);
+    queue.most_launches = std::max(queue.most_launches, launches);
+    if (was_full) queue.full_ns += event.time_ns - since;
+    since = event.time_ns;
+    if (event.launches > 0 && was_full) queue.blocked_ns = AddLength(queue.blocked_ns, event.call_ns);
     if (queue.points.back().time_ns == event.time_ns) {
       queue.points.back().value = std::max(queue.points.back().value, static_cast<double>(length));
       // Work that begins at once when it is launched was in the queue for no time.
@@ -70,28 +84,46 @@ Queue QueueOf(std::vector<QueueEvent> events, const Interval* whole, int64_t ful
     }
     queue.points.push_back({event.time_ns, static_cast<double>(length)});
   }
+  if (whole != nullptr && launches >= full) queue.full_ns += whole->end_ns - since;
   return queue;
 }
 
-class HtaCallNames {
+// What the names of calls tell; each is looked at once.
+class QueueCallNames {
  public:
-  explicit HtaCallNames(PartReader& reader) : reader_(reader) {}
+  struct Told {
+    bool is_of_hta = false;
+    bool is_waiting = false;  // for what it launches: a copy that is not asynchronous
+    bool is_copy = false;
+  };
 
-  Result<bool> Has(int64_t name) {
+  explicit QueueCallNames(PartReader& reader) : reader_(reader) {}
+
+  Result<Told> Of(int64_t name) {
     const auto found = known_.find(name);
     if (found != known_.end()) return found->second;
     ASSIGN_OR_RETURN(const std::string text, reader_.ReadString(name));
-    return known_[name] =
-               std::find(std::begin(kHtaQueueCalls), std::end(kHtaQueueCalls), text) != std::end(kHtaQueueCalls);
+    const bool is_of_hta =
+        std::find(std::begin(kHtaQueueCalls), std::end(kHtaQueueCalls), text) != std::end(kHtaQueueCalls);
+    return known_[name] = {is_of_hta, ActivityOf(kRuntimeCategories[0], text) == HostActivity::kSync,
+                           text.find("Memcpy") != std::string::npos};
   }
 
  private:
   PartReader& reader_;
-  std::map<int64_t, bool> known_;
+  std::map<int64_t, Told> known_;
 };
 
+// How long the call may have waited for room. A copy that returns when it has ended waited for that: it is not
+// asynchronous, or its memory is not pinned.
+Result<int64_t> WaitOfCall(const LaunchCall& call, const DeviceSlice& slice, QueueCallNames& names) {
+  ASSIGN_OR_RETURN(const QueueCallNames::Told told, names.Of(call.name));
+  const bool has_waited = told.is_waiting || (told.is_copy && call.end_ns >= slice.end_ns);
+  return has_waited ? 0 : call.end_ns - call.begin_ns;
+}
+
 Result<std::vector<QueueEvent>> EventsOf(std::span<const DeviceSlice> stream, const DeviceLaunches& read, bool is_hta,
-                                         HtaCallNames& names) {
+                                         QueueCallNames& names) {
   std::vector<QueueEvent> events;
   int64_t last_call = DeviceSlice::kNoCall;
   for (const DeviceSlice& slice : stream) {
@@ -99,17 +131,18 @@ Result<std::vector<QueueEvent>> EventsOf(std::span<const DeviceSlice> stream, co
     if (calls.empty()) continue;
     if (!is_hta) {
       const LaunchCall& call = calls.front();
-      const int64_t call_ns = slice.call == last_call ? 0 : call.end_ns - call.begin_ns;
+      const int64_t launches = slice.call == last_call ? 0 : 1;
       last_call = slice.call;
-      events.push_back({std::min(call.begin_ns, slice.begin_ns), 1, call_ns});
-      events.push_back({slice.begin_ns, -1, 0});
+      ASSIGN_OR_RETURN(const int64_t wait_ns, WaitOfCall(call, slice, names));
+      events.push_back({std::min(call.begin_ns, slice.begin_ns), 1, launches, launches * wait_ns});
+      events.push_back({slice.begin_ns, -1, -launches, 0});
       continue;
     }
     for (const LaunchCall& call : calls) {
-      ASSIGN_OR_RETURN(const bool is_taken, names.Has(call.name));
-      if (!is_taken) continue;
-      events.push_back({call.begin_ns, 1, 0});
-      events.push_back({slice.begin_ns, -1, 0});
+      ASSIGN_OR_RETURN(const QueueCallNames::Told told, names.Of(call.name));
+      if (!told.is_of_hta) continue;
+      events.push_back({call.begin_ns, 1, 1, 0});
+      events.push_back({slice.begin_ns, -1, -1, 0});
     }
   }
   return events;
@@ -123,7 +156,7 @@ class QueuesOfPart {
   // False: no call of the host launched something.
   Result<bool> Add(const DeviceLaunches& read, AnalysisAnswer& answer) {
     bool has_some = false;
-    HtaCallNames names(*traces_.parts()[part_].reader);
+    QueueCallNames names(*traces_.parts()[part_].reader);
     for (const std::span<const DeviceSlice> stream : ByStream(read, *traces_.parts()[part_].reader, scope_.is_hta())) {
       MemoryCharge charge(traces_.take_memory());
       RETURN_IF_ERROR(
@@ -146,7 +179,7 @@ class QueuesOfPart {
     const std::optional<SeriesNumbers> numbers =
         is_hta ? DescribePoints(queue.points) : DescribeTime(queue.points, whole.end_ns, false);
     if (!numbers) return OkStatus();
-    const int64_t full_ns = TimeAtLeast(queue.points, whole.end_ns, static_cast<double>(full));
+    const int64_t full_ns = is_hta ? TimeAtLeast(queue.points, whole.end_ns, static_cast<double>(full)) : queue.full_ns;
     const TrackRow& track = traces_.parts()[part_].reader->tracks()[first.track];
     const AnalysisValue rank = ValueOf(traces_.parts()[part_].rank);
     const AnalysisValue stream = ValueOf(is_hta ? std::optional(first.stream) : track.stream);
@@ -155,7 +188,7 @@ class QueuesOfPart {
         {traces_.run(part_), rank, ValueOf(track.device), stream, numbers->mean, static_cast<int64_t>(numbers->max),
          full_ns, PercentOf(full_ns, whole.end_ns - whole.begin_ns), queue.blocked_ns, numbers->points,
          numbers->stddev ? AnalysisValue(*numbers->stddev) : AnalysisValue(), numbers->min, numbers->p25, numbers->p50,
-         numbers->p75}));
+         numbers->p75, is_hta ? AnalysisValue() : AnalysisValue(queue.most_launches)}));
     const auto most = static_cast<size_t>(options_.integer("stretches").value_or(1));
     for (const SeriesStretch& stretch : StretchesOf(queue.points, whole, most)) {
       RETURN_IF_ERROR(answer.AddRow(kQueueOverTime, {traces_.run(part_), rank, ValueOf(track.device), stream,
@@ -207,15 +240,19 @@ AnalysisKind QueueLength() {
                        {"stream", kInteger, "", "The stream"},
                        {"mean", kReal, "", "Launched and not begun, over time; under window=hta of the points"},
                        {"max", kInteger, "", "The most"},
-                       {"full_ns", kInteger, "ns", "The queue was as long as option full, or longer"},
+                       {"full_ns", kInteger, "ns",
+                        "So many launches as option full, or more, had not begun; a graph is one launch"},
                        {"full_percent", kReal, "percent", "full_ns of the whole"},
-                       {"blocked_ns", kInteger, "ns", "Launch calls took so long that began when the queue was full"},
+                       {"blocked_ns", kInteger, "ns",
+                        "Launch calls took so long that began when the queue was full and did not wait for their work"},
                        {"points", kInteger, "", "How many lengths it had, one after the other"},
                        {"stddev", kReal, "", "Its standard deviation, as the mean"},
                        {"min", kReal, "", "The least"},
                        {"p25", kReal, "", "In a quarter of the time it was no longer"},
                        {"p50", kReal, "", "In half of the time"},
-                       {"p75", kReal, "", "In three quarters of the time"}}},
+                       {"p75", kReal, "", "In three quarters of the time"},
+                       {"max_launches", kInteger, "",
+                        "The most launches that had not begun; a graph is one; null under window=hta"}}},
                      {"over_time",
                       {{"run", kText, "", "The run", true},
                        {"rank", kInteger, "", "The rank"},
