@@ -2,14 +2,18 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/device_times.h"
+#include "daemon/analysis/functions/host/host_calls.h"
 #include "daemon/analysis/functions/hta_rows.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/launches/launch_contexts.h"
@@ -136,7 +140,43 @@ Status AddKernels(const AnalysisTraces& traces, const AnalysisOptions& options, 
   return OkStatus();
 }
 
-// The kernels of one name that one call of one operator and module launches.
+// "nn.Module: Linear_12" is an instance of the class "nn.Module: Linear".
+std::string_view ClassOfModule(std::string_view module) {
+  const size_t end = module.find_last_not_of("0123456789");
+  const bool has_number = end != std::string_view::npos && end + 1 < module.size() && module[end] == '_';
+  return has_number ? module.substr(0, end) : module;
+}
+
+// Names that say the same are one: `said` is what a name says.
+class SharedNames {
+ public:
+  using Said = std::string_view (*)(std::string_view name);
+  SharedNames(PartReader& reader, Said said) : reader_(reader), said_(said) {}
+
+  // The number of the first name that says the same.
+  Result<int64_t> NumberOf(int64_t name) {
+    const auto [known, is_new] = numbers_.try_emplace(name, name);
+    if (is_new) {
+      ASSIGN_OR_RETURN(const std::string text, reader_.ReadString(name));
+      known->second = firsts_.try_emplace(std::string(said_(text)), name).first->second;
+    }
+    return known->second;
+  }
+
+  Result<AnalysisValue> TextOf(int64_t name) const {
+    if (name == kNoValue) return AnalysisValue();
+    ASSIGN_OR_RETURN(const std::string text, reader_.ReadString(name));
+    return AnalysisValue(std::string(said_(text)));
+  }
+
+ private:
+  PartReader& reader_;
+  const Said said_;
+  std::unordered_map<int64_t, int64_t> numbers_;
+  std::map<std::string, int64_t> firsts_;
+};
+
+// The kernels of one name that one call of one operator and class of modules launches.
 struct OfOperator {
   int64_t name = 0;
   int64_t operator_name = kNoValue;
@@ -160,14 +200,21 @@ Status AddOperatorsOf(const AnalysisTraces& traces, size_t part, const DeviceSco
   ASSIGN_OR_RETURN(const DeviceLaunches read, DeviceLaunches::Read(traces, part, scope, stop));
   ASSIGN_OR_RETURN(const std::vector<LaunchContext> contexts,
                    FindLaunchContexts(traces.parts()[part], read.calls(), traces.take_memory(), stop));
+  SharedNames operators(reader, NameOfCall);
+  SharedNames modules(reader, ClassOfModule);
+  const SharedNames others(reader, [](std::string_view name) { return name; });
   std::map<OfOperator, OperatorSum> sums;
   int64_t all_ns = 0;
   for (const DeviceSlice& slice : read.slices()) {
     OfOperator key{.name = slice.name};
     if (slice.call != DeviceSlice::kNoCall) {
       const auto call = static_cast<size_t>(slice.call);
-      key.operator_name = contexts[call].operator_name.value_or(kNoValue);
-      key.module_name = contexts[call].module_name.value_or(kNoValue);
+      if (const std::optional<int64_t> name = contexts[call].operator_name) {
+        ASSIGN_OR_RETURN(key.operator_name, operators.NumberOf(*name));
+      }
+      if (const std::optional<int64_t> name = contexts[call].module_name) {
+        ASSIGN_OR_RETURN(key.module_name, modules.NumberOf(*name));
+      }
       key.call_name = read.calls()[call].name;
     }
     OperatorSum& sum = sums[key];
@@ -179,16 +226,11 @@ Status AddOperatorsOf(const AnalysisTraces& traces, size_t part, const DeviceSco
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return std::tie(b.second.sum_ns, a.first) < std::tie(a.second.sum_ns, b.first);
   });
-  const auto text_of = [&](int64_t number) -> Result<AnalysisValue> {
-    if (number == kNoValue) return AnalysisValue();
-    ASSIGN_OR_RETURN(std::string text, reader.ReadString(number));
-    return AnalysisValue(std::move(text));
-  };
   for (const auto& [key, sum] : order) {
-    ASSIGN_OR_RETURN(AnalysisValue name, text_of(key.name));
-    ASSIGN_OR_RETURN(AnalysisValue operator_name, text_of(key.operator_name));
-    ASSIGN_OR_RETURN(AnalysisValue module_name, text_of(key.module_name));
-    ASSIGN_OR_RETURN(AnalysisValue call_name, text_of(key.call_name));
+    ASSIGN_OR_RETURN(AnalysisValue name, others.TextOf(key.name));
+    ASSIGN_OR_RETURN(AnalysisValue operator_name, operators.TextOf(key.operator_name));
+    ASSIGN_OR_RETURN(AnalysisValue module_name, modules.TextOf(key.module_name));
+    ASSIGN_OR_RETURN(AnalysisValue call_name, others.TextOf(key.call_name));
     RETURN_IF_ERROR(answer.AddRow(kByOperator, {traces.run(part), ValueOf(traces.parts()[part].rank), std::move(name),
                                                 std::move(operator_name), sum.sum_ns, PercentOf(sum.sum_ns, all_ns),
                                                 sum.count, std::move(module_name), std::move(call_name)}));
@@ -210,7 +252,11 @@ Result<AnalysisAnswer> AnswerKernelBreakdown(const AnalysisTraces& traces, const
   AnalysisAnswer answer(traces);
   RETURN_IF_ERROR(AddTypes(traces, options, stop, answer));
   RETURN_IF_ERROR(AddKernels(traces, options, stop, answer));
-  if (options.boolean("operators")) RETURN_IF_ERROR(AddOperators(traces, options, stop, answer));
+  if (options.boolean("operators")) {
+    RETURN_IF_ERROR(AddOperators(traces, options, stop, answer));
+  } else if (!answer.rows(kKernels).empty()) {
+    answer.AddNote("by_operator: it is empty without option operators (--operators)");
+  }
   return answer;
 }
 
@@ -248,7 +294,8 @@ AnalysisKind KernelBreakdown() {
                        {"sum_ns", kInteger, "ns", "How long, added up"},
                        {"percent", kReal, "percent", "sum_ns of that of all kernels of its rank"},
                        {"count", kInteger, "", "How often it ran"},
-                       {"module", kText, "", "The innermost nn.Module around its launch; null: none is recorded"},
+                       {"module", kText, "",
+                        "The class of the innermost nn.Module around its launch; null: none is recorded"},
                        {"call", kText, "", "The call that launched it; null: it is not in the trace"}}}},
           .answer = &AnswerKernelBreakdown};
 }

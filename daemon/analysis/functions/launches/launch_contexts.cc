@@ -5,6 +5,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "daemon/analysis/functions/host/host_calls.h"
 #include "daemon/analysis/operators/event_filter.h"
 #include "daemon/analysis/operators/part_filter.h"
 #include "daemon/analysis/operators/row_indexes.h"
@@ -26,6 +27,14 @@ struct Around {
 EventFilter OperatorsOfHost() {
   EventFilter filter;
   filter.accepts_category = [](std::string_view category) { return category == "cpu_op" || category == "Operator"; };
+  return filter;
+}
+
+// What emit_nvtx writes.
+EventFilter OperatorRangesOfHost() {
+  EventFilter filter;
+  filter.categories = {"nvtx", "user_annotation"};
+  filter.accepts_name = [](std::string_view name) { return NameOfCall(name).size() < name.size(); };
   return filter;
 }
 
@@ -65,6 +74,7 @@ Result<std::vector<LaunchContext>> FindLaunchContexts(const TracePart& part, std
   MemoryCharge charge(take_memory);
   std::vector<Around> around;
   RETURN_IF_ERROR(AddAround(part, OperatorsOfHost(), false, charge, stop, around));
+  RETURN_IF_ERROR(AddAround(part, OperatorRangesOfHost(), false, charge, stop, around));
   RETURN_IF_ERROR(AddAround(part, ModulesOfHost(), true, charge, stop, around));
   std::sort(around.begin(), around.end(), [](const Around& a, const Around& b) {
     return std::tie(a.track, a.begin_ns, b.end_ns, b.is_module) < std::tie(b.track, b.begin_ns, a.end_ns, a.is_module);

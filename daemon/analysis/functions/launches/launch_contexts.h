@@ -17,7 +17,7 @@
 namespace kprof {
 
 struct LaunchContext {
-  std::optional<int64_t> operator_name;  // strings' numbers; nothing: there is none
+  std::optional<int64_t> operator_name;  // strings' numbers; nothing: there is none. See NameOfCall
   std::optional<int64_t> module_name;    // with its "nn.Module: "
 };
 
