@@ -51,9 +51,11 @@ std::string WantedInstead(const AnalysisOption& option, const std::string& value
   switch (option.type) {
     case AnalysisType::kInteger: {
       const std::optional<int64_t> number = WholeText<int64_t>(value);
-      if (number && *number >= option.least) return "";
-      const bool has_least = option.least != std::numeric_limits<int64_t>::min();
-      return "a whole number" + (has_least ? " from " + std::to_string(option.least) + " on" : std::string());
+      if (number && *number >= option.least && *number <= option.most) return "";
+      if (option.least == std::numeric_limits<int64_t>::min()) return "a whole number";
+      const bool has_most = option.most != std::numeric_limits<int64_t>::max();
+      return "a whole number from " + std::to_string(option.least) +
+             (has_most ? " to " + std::to_string(option.most) : " on");
     }
     case AnalysisType::kReal: {
       const std::optional<double> number = WholeText<double>(value);

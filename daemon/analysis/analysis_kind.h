@@ -40,6 +40,7 @@ struct AnalysisOption {
   // A text that names runs, with commas between, as a client may call them (@last). The service asks their traces, too,
   // and puts their ids in their place.
   bool names_runs = false;
+  int64_t most = std::numeric_limits<int64_t>::max();
 };
 
 // These choose a part of the traces: by rank, device and time.

@@ -492,7 +492,7 @@ class PartMetricsReader {
   // The sequence of single launches with the most time in the gaps between its kernels.
   Status AddSequences(const DeviceLaunches& read, std::optional<int64_t> device, DeviceTraceMetrics& of) {
     if (read.calls().empty()) return OkStatus();
-    constexpr SequenceBounds kBounds = {.least_length = 4, .most_length = 16, .least_count = 4};
+    constexpr SequenceBounds kBounds = {.least_length = 4, .most_length = 64, .least_count = 4};
     int64_t most_saved = -1;
     KernelSequence best;
     std::string kernel;

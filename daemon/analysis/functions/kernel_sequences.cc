@@ -39,13 +39,17 @@ class StreamSequences {
   Result<std::vector<KernelSequence>> Find(const StopSignal& stop) {
     std::vector<KernelSequence> candidates;
     NumberNames();
-    for (size_t length = 2; length <= bounds_.most_length && length <= slices_.size(); ++length) {
+    size_t length = 2;
+    for (; length <= bounds_.most_length && length <= slices_.size(); ++length) {
       RETURN_IF_ERROR(StillWanted(stop));
       if (!Count(length)) break;
       if (length >= bounds_.least_length) AddCandidates(length, candidates);
     }
+    const bool is_bounded = length > bounds_.most_length && length <= slices_.size() && Count(length);
     std::stable_sort(candidates.begin(), candidates.end(), IsBetterSequence);
-    return Choose(candidates, stop);
+    ASSIGN_OR_RETURN(std::vector<KernelSequence> chosen, Choose(candidates, stop));
+    if (is_bounded) MarkCut(chosen);
+    return chosen;
   }
 
   int64_t sum_ns() const { return sums_.back(); }
@@ -145,6 +149,20 @@ class StreamSequences {
     std::sort(found.begin(), found.end(), IsBetterSequence);
     if (found.size() > kMostOfLength) found.resize(kMostOfLength);
     candidates.insert(candidates.end(), found.begin(), found.end());
+  }
+
+  // REQUIRES: sequences of one kernel more than allowed are counted. A loop that begins anew behind its last kernel is
+  // whole, though the first kernel of its next turn may be added to it.
+  void MarkCut(std::vector<KernelSequence>& chosen) const {
+    for (KernelSequence& one : chosen) {
+      if (one.length < bounds_.most_length) continue;
+      const bool is_loop =
+          one.first + 2 * one.length <= slices_.size() && IsSame(one.first, one.first + one.length, one.length);
+      const auto is_usual = [&](size_t longer) {
+        return numbers_[longer] != kNotFrequent && entries_[numbers_[longer]].count * 2 >= one.count;
+      };
+      one.is_cut = !is_loop && (is_usual(one.first) || (one.first > 0 && is_usual(one.first - 1)));
+    }
   }
 
   // Those that say something new: half of their occurrences or more are in no sequence chosen before.

@@ -26,13 +26,14 @@ struct KernelSequence {
   int64_t count = 0;  // occurrences do not overlap each other: they are taken as they come
   int64_t kernel_ns = 0;
   int64_t gap_ns = 0;
+  bool is_cut = false;  // most often it is a piece of a longer one, which the bounds leave out
 
   int64_t covered_ns() const { return SaturatingSum(kernel_ns, gap_ns); }
 };
 
 struct SequenceBounds {
   size_t least_length = 2;
-  size_t most_length = 16;
+  size_t most_length = 64;
   int64_t least_count = 3;
 };
 

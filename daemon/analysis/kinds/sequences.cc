@@ -13,6 +13,7 @@
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/kernel_sequences.h"
+#include "daemon/analysis/functions/part_notes.h"
 #include "daemon/analysis/operators/part_filter.h"
 #include "daemon/analysis/operators/row_indexes.h"
 #include "storage/base/memory_charge.h"
@@ -21,11 +22,12 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kMostSequenceLength = 64;
+constexpr int64_t kMostSequenceLength = 256;
 
 constexpr AnalysisOption kSequenceOptions[] = {
     {"least-length", AnalysisType::kInteger, "2", "", "Only sequences of so many kernels or more", "", 2},
-    {"most-length", AnalysisType::kInteger, "16", "", "Only sequences of so many kernels or fewer, up to 64", "", 2},
+    {"most-length", AnalysisType::kInteger, "64", "", "Only sequences of so many kernels or fewer, up to 256", "", 2,
+     false, kMostSequenceLength},
     {"least-count", AnalysisType::kInteger, "3", "", "Only sequences that occur so often or more", "", 2},
 };
 
@@ -77,15 +79,15 @@ Result<AnalysisAnswer> AnswerSequences(const AnalysisTraces& traces, const Analy
                                        const StopSignal& stop) {
   AnalysisAnswer answer(traces);
   const SequenceBounds bounds = {static_cast<size_t>(*options.integer("least-length")),
-                                 std::min(static_cast<size_t>(*options.integer("most-length")), kMostSequenceLength),
-                                 *options.integer("least-count")};
+                                 static_cast<size_t>(*options.integer("most-length")), *options.integer("least-count")};
   if (bounds.least_length > bounds.most_length) {
-    return Fail(ErrorCode::kUsage, "find sequences", "least-length is more than most-length (64 is the most)",
+    return Fail(ErrorCode::kUsage, "find sequences", "least-length is more than most-length",
                 "give a smaller least-length");
   }
   ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
   std::vector<SequenceOfPart> found;
   bool has_work = false;
+  PartNotes notes;
   for (size_t part = 0; part < traces.parts().size(); ++part) {
     if (scope.never(part)) continue;
     MemoryCharge charge(traces.take_memory());
@@ -94,7 +96,9 @@ Result<AnalysisAnswer> AnswerSequences(const AnalysisTraces& traces, const Analy
     for (const auto& [track, slices] : streams) {
       has_work = true;
       ASSIGN_OR_RETURN(const FoundSequences of_stream, FindSequences(slices, bounds, stop));
+      bool is_cut = false;
       for (const KernelSequence& sequence : of_stream.sequences) {
+        is_cut |= sequence.is_cut;
         std::string kernels = "[";
         for (size_t i = sequence.first; i < sequence.first + sequence.length; ++i) {
           ASSIGN_OR_RETURN(const std::string name, reader.ReadString(slices[i].name));
@@ -102,6 +106,11 @@ Result<AnalysisAnswer> AnswerSequences(const AnalysisTraces& traces, const Analy
           AppendStrictText(name, kernels);
         }
         found.push_back({part, track, sequence, of_stream.sum_ns, slices[sequence.first].begin_ns, kernels + "]"});
+      }
+      if (is_cut) {
+        notes.Add(part, "sequences of " + std::to_string(bounds.most_length) +
+                            " kernels are pieces of longer ones, cut by option most-length; up to " +
+                            std::to_string(kMostSequenceLength) + " can be asked for");
       }
     }
   }
@@ -118,6 +127,7 @@ Result<AnalysisAnswer> AnswerSequences(const AnalysisTraces& traces, const Analy
             PercentOf(sequence.kernel_ns, one.all_ns), one.kernels, static_cast<double>(sequence.covered_ns()) / count,
             static_cast<double>(sequence.kernel_ns) / (count * static_cast<double>(sequence.length)), one.first_ns}));
   }
+  notes.AddTo(traces, answer);
   if (!has_work) {
     answer.AddNote("no kernels: nothing ran on a device in what was asked for");
   } else if (found.empty()) {

@@ -121,6 +121,7 @@ constexpr AnalysisOption kRowsOption[] = {
     {"rows", AnalysisType::kInteger, "3", "", "How many rows", "", 0},
     {"deep", AnalysisType::kBoolean, "", "", "Deeper"},
     {"share", AnalysisType::kReal, "", "", "A share"},
+    {"turns", AnalysisType::kInteger, "", "", "How many turns", "", 1, false, 5},
 };
 AnalysisKind CountingKind() {
   return {
@@ -188,18 +189,20 @@ TEST_F(CountingTest, AnOptionThatIsNoneOrCannotBeThatIsUsage) {
     const char* remedy;
   };
   const Bad bad[] = {
-      {{{"ranks", "1"}}, "it has no option 'ranks'", "it has rank, device, from, to, step, limit, rows, deep, share"},
+      {{{"ranks", "1"}},
+       "it has no option 'ranks'",
+       "it has rank, device, from, to, step, limit, rows, deep, share, turns"},
       {{{"rank", "x"}}, "its option rank cannot be 'x'", "it is a whole number from 0 on"},
       {{{"rank", "-1"}}, "its option rank cannot be '-1'", "it is a whole number from 0 on"},
       {{{"from", "1e3"}}, "its option from cannot be '1e3'", "it is a whole number"},
       {{{"to", "99999999999999999999"}}, "its option to cannot be '99999999999999999999'", "it is a whole number"},
       {{{"limit", "0"}}, "its option limit cannot be '0'", "it is a whole number from 1 on"},
       {{{"deep", "yes"}}, "its option deep cannot be 'yes'", "it is true or false"},
+      {{{"deep", "2"}}, "its option deep cannot be '2'", "it is true or false"},
+      {{{"turns", "6"}}, "its option turns cannot be '6'", "it is a whole number from 1 to 5"},
       {{{"share", "nan"}}, "its option share cannot be 'nan'", "it is a number"},
       {{{"from", "5"}, {"to", "5"}}, "option from is not before option to", "give a stretch of time"},
   };
-      {{{"deep", "2"}}, "its option deep cannot be '2'", "it is true or false"},
-      {{{"turns", "6"}}, "its option turns cannot be '6'", "it is a whole number from 1 to 5"},
   for (const Bad& one : bad) {
     const Status failure = Ask(one.given).status();
     EXPECT_EQ(failure.code(), ErrorCode::kUsage);
@@ -219,11 +222,11 @@ TEST(AnalysisOptionsTest, ValuesAreOfTheirTypes) {
   EXPECT_EQ(options->integer("rows"), 7);
   EXPECT_EQ(options->integer("none"), std::nullopt);
   EXPECT_FALSE(AnalysisOptions::Read("test", {kRowsOption}, {})->boolean("deep"));
+  EXPECT_TRUE(AnalysisOptions::Read("test", {kRowsOption}, {{"deep", "1"}})->boolean("deep"));
+  EXPECT_FALSE(AnalysisOptions::Read("test", {kRowsOption}, {{"deep", "0"}})->boolean("deep"));
   const Status failure = AnalysisOptions::Read("test", {kWindow}, {{"window", "half"}}).status();
   EXPECT_EQ(failure.remedy(), "it is trace or hta");
 }
-  EXPECT_TRUE(AnalysisOptions::Read("test", {kRowsOption}, {{"deep", "1"}})->boolean("deep"));
-  EXPECT_FALSE(AnalysisOptions::Read("test", {kRowsOption}, {{"deep", "0"}})->boolean("deep"));
 
 }  // namespace
 }  // namespace kprof
