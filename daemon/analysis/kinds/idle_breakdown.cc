@@ -12,9 +12,11 @@
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/host/host_activity.h"
+#include "daemon/analysis/functions/host/host_calls.h"
 #include "daemon/analysis/functions/hta_rows.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/launches/idle_gaps.h"
+#include "daemon/analysis/functions/launches/waiting_copies.h"
 #include "storage/trace/format/event_args.h"
 
 namespace kprof {
@@ -72,7 +74,8 @@ class IdleOfPart {
     for (const DeviceSlice& slice : read_.slices()) {
       if (slice.is_operation) devices[traces_.parts()[part_].reader->tracks()[slice.track].device].push_back(&slice);
     }
-    HostActivities host(traces_.parts()[part_], traces_.take_memory());
+    ASSIGN_OR_RETURN(std::vector<int64_t> waits, FindWaitingCopies(read_, *traces_.parts()[part_].reader));
+    HostActivities host(traces_.parts()[part_], traces_.take_memory(), std::move(waits));
     for (auto& [device, slices] : devices) {
       std::sort(slices.begin(), slices.end(), [](const DeviceSlice* a, const DeviceSlice* b) {
         return std::tie(a->begin_ns, a->end_ns, a->place) < std::tie(b->begin_ns, b->end_ns, b->place);
@@ -165,7 +168,10 @@ class IdleOfPart {
     ASSIGN_OR_RETURN(const HostTimes times, host.Find(gap.time, ThreadOfGap(read_, gap), stop));
     const HostActivity activity = times.longest();
     const int64_t length = gap.time.end_ns - gap.time.begin_ns;
-    ASSIGN_OR_RETURN(AnalysisValue host_name, NameOf(times.name[static_cast<size_t>(activity)]));
+    ASSIGN_OR_RETURN(AnalysisValue host_name, NameOf(times.name));
+    if (auto* name = std::get_if<std::string>(&host_name); name != nullptr && activity == HostActivity::kOperator) {
+      *name = NameOfCall(*name);
+    }
     ASSIGN_OR_RETURN(AnalysisValue before,
                      NameOf(gap.before == nullptr ? std::nullopt : std::optional(gap.before->name)));
     ASSIGN_OR_RETURN(AnalysisValue after, NameOf(gap.after == nullptr ? std::nullopt : std::optional(gap.after->name)));
@@ -251,7 +257,8 @@ AnalysisKind IdleBreakdown() {
                    {"cause", kText, "", "host_wait, kernel_wait or other"},
                    {"host", kText, "", "What the launching thread did most of that time; nothing: nothing is recorded"},
                    {"host_percent", kReal, "percent", "So much of the gap"},
-                   {"host_name", kText, "", "The call, operator or frame with most of that"},
+                   {"host_name", kText, "",
+                    "The innermost call, operator or frame over half of the gap; else that with the most own time"},
                    {"before", kText, "", "The work that ended when the gap began"},
                    {"after", kText, "", "The work that ended the gap"},
                    {"host_times", kJson, "", "All that the host did: activity, ns"}}}},

@@ -35,6 +35,10 @@ TEST(HostActivity, IsToldByCategoryAndName) {
       {"os_runtime", "poll", "system"},
       {"user_annotation", "ProfilerStep#1", "nothing"},
       {"", "cudaLaunchKernel", "nothing"},
+      {"nvtx", "aten::layer_norm, seq = 12, op_id = 34", "operator"},
+      {"nvtx", "aten::layer_norm, op_id = 34", "operator"},
+      {"user_annotation", "aten::layer_norm, op_id = 34", "operator"},
+      {"nvtx", "forward", "nothing"},
   };
   for (const ActivityCase& one : cases) {
     EXPECT_EQ(HostActivityName(ActivityOf(one.category, one.name)), one.activity) << one.category << " " << one.name;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -39,12 +40,15 @@ std::string_view HostActivityName(HostActivity activity);
 // Categories of calls of the devices' runtime and driver.
 constexpr std::string_view kRuntimeCategories[] = {"cuda_runtime", "cuda_driver", "Runtime", "hip_runtime"};
 
-// By category and name, as PyTorch's profiler and Nsight Systems give them. kNothing: annotations, and what is unknown.
+// By category and name, as PyTorch's profiler and Nsight Systems give them; what emit_nvtx writes is an operator.
+// kNothing: other annotations, and what is unknown.
 HostActivity ActivityOf(std::string_view category, std::string_view name);
 
 struct HostTimes {
-  std::array<int64_t, kHostActivities> ns{};                 // together the length of the stretch
-  std::array<std::optional<int64_t>, kHostActivities> name;  // the slice with most of it; of these the innermost
+  std::array<int64_t, kHostActivities> ns{};  // together the length of the stretch
+  // The innermost slice of the longest activity that covers half of the stretch or more; where none does, its name with
+  // the most time of its own, without what lies within it. See NameOfCall. Nothing where that activity is kNothing.
+  std::optional<int64_t> name;
 
   // The activity with the most time.
   HostActivity longest() const;
@@ -52,17 +56,38 @@ struct HostTimes {
 
 class HostActivities {
  public:
-  HostActivities(const TracePart& part, const TakeMemory& take_memory) : part_(part), take_memory_(take_memory) {}
+  // `waits`: correlations of asynchronous calls that count as kSync, in order: see waiting_copies.h.
+  HostActivities(const TracePart& part, const TakeMemory& take_memory, std::vector<int64_t> waits)
+      : part_(part), take_memory_(take_memory), waits_(std::move(waits)) {}
 
   // `track`: of this thread alone; nothing: of all threads together.
   Result<HostTimes> Find(const Interval& stretch, std::optional<uint32_t> track, const StopSignal& stop);
 
  private:
-  Result<HostActivity> Classify(int64_t category, int64_t name);
+  struct Known {
+    HostActivity activity = HostActivity::kNothing;
+    int64_t name = 0;  // one for all slices with the same NameOfCall
+  };
+  // A slice of the host that reaches into the stretch.
+  struct Piece {
+    uint32_t track = 0;
+    HostActivity activity = HostActivity::kNothing;
+    int64_t name = 0;
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+  };
+
+  Result<Known> Classify(int64_t category, int64_t name);
+  Status ReadPieces(const Interval& stretch, std::optional<uint32_t> track, MemoryCharge& charge,
+                    const StopSignal& stop, std::vector<Piece>& pieces);
+  // `pieces` are sorted anew.
+  static std::optional<int64_t> NameOfMost(const Interval& stretch, HostActivity activity, std::vector<Piece>& pieces);
 
   const TracePart& part_;
   const TakeMemory take_memory_;
-  std::map<std::pair<int64_t, int64_t>, HostActivity> known_;  // by category and name
+  const std::vector<int64_t> waits_;
+  std::map<std::pair<int64_t, int64_t>, Known> known_;  // by category and name
+  std::map<std::string, int64_t> operators_;            // of emit_nvtx: the name of the first, by NameOfCall
 };
 
 }  // namespace kprof
