@@ -12,6 +12,7 @@
 #include "daemon/analysis/functions/kernel_sequences.h"
 #include "daemon/analysis/functions/launches/calls_and_work.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
+#include "daemon/analysis/functions/launches/waiting_copies.h"
 #include "daemon/analysis/functions/matrix_kernels.h"
 #include "daemon/analysis/operators/interval_sweep.h"
 #include "daemon/analysis/operators/part_filter.h"
@@ -221,9 +222,18 @@ class PartMetricsReader {
     EventFilter loaders;
     loaders.accepts_name = [](std::string_view name) { return ActivityOf("", name) == HostActivity::kDataLoader; };
     std::unordered_map<int64_t, size_t> kinds;  // by name
+    ASSIGN_OR_RETURN(const std::vector<int64_t> waits, FindWaitingCopies(read, *part_.reader));
+    RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>(waits.size() * (sizeof(int64_t) + sizeof(PartSlice)))));
     for (const EventFilter* filter : {&calls, &loaders}) {
       std::vector<PartSlice> slices;
       RETURN_IF_ERROR(ReadSlices(part_, *filter, stop_, charge_, slices));
+      if (filter == &calls) {
+        for (const LaunchCall& call : read.calls()) {
+          if (!std::binary_search(waits.begin(), waits.end(), call.correlation)) continue;
+          slices.push_back({call.begin_ns, call.end_ns, call.name, call.correlation, call.track});
+          kinds[call.name] = kSyncCalls;
+        }
+      }
       SortByTrack(slices);
       for (const PartSlice& slice : slices) {
         const uint32_t thread = thread_of_[slice.track];
