@@ -20,6 +20,7 @@
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/host/host_calls.h"
+#include "daemon/analysis/functions/host/operator_categories.h"
 #include "daemon/analysis/functions/host/operator_costs.h"
 #include "daemon/analysis/functions/launches/launched_work.h"
 #include "daemon/analysis/functions/part_notes.h"
@@ -31,7 +32,15 @@
 namespace kprof {
 namespace {
 
-enum OperatorTable : size_t { kOperatorRows, kShapeRows, kModuleRows, kFrameRows, kTreeRows, kCoverageRows };
+enum OperatorTable : size_t {
+  kOperatorRows,
+  kShapeRows,
+  kModuleRows,
+  kFrameRows,
+  kTreeRows,
+  kCoverageRows,
+  kCategoryRows
+};
 constexpr size_t kExternalId = 3;  // its place among the arguments that are read
 
 constexpr size_t kCallTables = 3;  // operators, modules, frames: what has a table of its own
@@ -54,18 +63,22 @@ size_t CallTableOf(CallRole role) {
 }
 
 struct CostSum {
-  int64_t calls = 0;       // of operators with known arithmetic
-  int64_t with_bytes = 0;  // of them
+  int64_t with_flops = 0;  // calls of operators whose arithmetic is known
+  int64_t with_bytes = 0;
   double flops = 0;
   double bytes = 0;
 
   void Add(const CostSum& other) {
-    calls += other.calls;
+    with_flops += other.with_flops;
     with_bytes += other.with_bytes;
     flops += other.flops;
     bytes += other.bytes;
   }
 };
+
+CostSum CostOfCall(const OperatorCost& cost) {
+  return {cost.flops ? 1 : 0, cost.bytes ? 1 : 0, cost.flops.value_or(0), cost.bytes.value_or(0)};
+}
 
 // Calls of one name.
 struct CallSum {
@@ -196,7 +209,7 @@ class PartCalls : public HostCallVisitor {
     CostSum below = done.below;
     if (done.shape != kNoGroup) {
       ShapeSum& shape = shapes_[done.shape];
-      if (shape.cost) below = {1, shape.cost->bytes ? 1 : 0, shape.cost->flops, shape.cost->bytes.value_or(0)};
+      if (shape.cost) below = CostOfCall(*shape.cost);
       if (done.counts) {
         ++shape.count;
         shape.host_ns = SaturatingSum(shape.host_ns, length);
@@ -479,8 +492,9 @@ Status AddCallRows(const AnsweredPart& of, size_t table, size_t calls) {
     ASSIGN_OR_RETURN(const std::string text, of.reader().ReadString(sum->name));
     std::string name(NameOfCall(text));
     // Of an operator all calls must be known; a module has those of its operators that are.
-    const bool has_flops = sum->cost.calls > 0 && (table != kOperatorRows || sum->cost.calls == sum->count);
-    const bool has_bytes = has_flops && sum->cost.with_bytes == sum->cost.calls;
+    const auto is_known = [&](int64_t with) { return with > 0 && (table != kOperatorRows || with == sum->count); };
+    const bool has_flops = is_known(sum->cost.with_flops);
+    const bool has_bytes = is_known(sum->cost.with_bytes);
     const AnalysisValue flops = has_flops ? AnalysisValue(sum->cost.flops) : AnalysisValue();
     const AnalysisValue bytes = has_bytes ? AnalysisValue(sum->cost.bytes) : AnalysisValue();
     const AnalysisValue flop_rate = has_flops ? CostRateOf(sum->cost.flops, sum->device_ns, kTera) : AnalysisValue();
@@ -522,17 +536,44 @@ Status AddShapeRows(const AnsweredPart& of) {
     AnalysisValue intensity;
     if (sum->cost) {
       const auto count = static_cast<double>(sum->count);
-      flops = sum->cost->flops;
-      flop_rate = CostRateOf(sum->cost->flops * count, sum->device_ns, kTera);
+      if (sum->cost->flops) {
+        flops = *sum->cost->flops;
+        flop_rate = CostRateOf(*sum->cost->flops * count, sum->device_ns, kTera);
+      }
       if (sum->cost->bytes) {
         bytes = *sum->cost->bytes;
         byte_rate = CostRateOf(*sum->cost->bytes * count, sum->device_ns, kGiga);
-        if (*sum->cost->bytes > 0) intensity = sum->cost->flops / *sum->cost->bytes;
+        if (sum->cost->flops && *sum->cost->bytes > 0) intensity = *sum->cost->flops / *sum->cost->bytes;
       }
     }
     RETURN_IF_ERROR(of.answer.AddRow(
         kShapeRows, {of.run(), of.rank(), texts[0], texts[1], sum->device_ns, sum->count, flop_rate, byte_rate,
                      intensity, flops, bytes, texts[2], texts[3], sum->self_device_ns, sum->host_ns}));
+  }
+  return OkStatus();
+}
+
+// A category has its operators' own work: added up, categories have what operators launched.
+Status AddCategoryRows(const AnsweredPart& of) {
+  struct CategorySum {
+    OperatorCategory category = OperatorCategory::kOther;
+    int64_t count = 0;
+    int64_t self_device_ns = 0;
+  };
+  std::vector<CategorySum> sums(kOperatorCategories);
+  for (const CallSum& call : of.calls.sums(0)) {
+    if (call.count == 0) continue;
+    ASSIGN_OR_RETURN(const std::string text, of.reader().ReadString(call.name));
+    const OperatorCategory category = CategoryOfOperator(NameOfCall(text));
+    CategorySum& sum = sums[static_cast<size_t>(category)];
+    sum.category = category;
+    sum.count += call.count;
+    sum.self_device_ns = SaturatingSum(sum.self_device_ns, call.self_device_ns);
+  }
+  for (const CategorySum* sum : SortedSums(sums, [](const CategorySum& one) { return one.self_device_ns; })) {
+    RETURN_IF_ERROR(
+        of.answer.AddRow(kCategoryRows, {of.run(), of.rank(), std::string(OperatorCategoryName(sum->category)),
+                                         sum->self_device_ns, of.percent(sum->self_device_ns), sum->count}));
   }
   return OkStatus();
 }
@@ -626,6 +667,7 @@ Status AnswerOperatorsOf(const AnalysisTraces& traces, size_t part, const Device
   RETURN_IF_ERROR(AddCallRows(answered, kModuleRows, 1));
   RETURN_IF_ERROR(AddCallRows(answered, kFrameRows, 2));
   RETURN_IF_ERROR(AddTreeRows(answered));
+  RETURN_IF_ERROR(AddCategoryRows(answered));
   int64_t without_ns = 0;
   for (const LaunchedSlice& slice : calls.work().without()) without_ns = SaturatingSum(without_ns, slice.length_ns());
   const int64_t all_ns = calls.work().sum_ns();
@@ -752,7 +794,16 @@ AnalysisKind Operators() {
              {"of_operators_percent", kReal, "percent", "of_operators_ns of device_ns"},
              {"outside_operators_ns", kInteger, "ns", "Launched outside any operator: by a CUDA graph, by Triton"},
              {"without_launch_ns", kInteger, "ns",
-              "Nobody knows the launch: it was before the trace, or not recorded"}}}},
+              "Nobody knows the launch: it was before the trace, or not recorded"}}},
+           {"categories",
+            {{"run", kText, "", kRun, true},
+             {"rank", kInteger, "", kRank},
+             {"category", kText, "",
+              "By the operator's name: gemm, convolution, attention, normalisation, elementwise, reduction, "
+              "communication, copy, other"},
+             {"self_device_ns", kInteger, "ns", "Work of devices that its operators launched, and none within them"},
+             {"percent", kReal, "percent", "self_device_ns of all work of the devices"},
+             {"count", kInteger, "", "How often its operators were called"}}}},
       .answer = &AnswerOperators};
 }
 

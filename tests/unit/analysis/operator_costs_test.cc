@@ -49,6 +49,16 @@ TEST(OperatorCosts, OfMatrixProductsAreTwoForEachOfMNK) {
   for (const CallCase& call : calls) Check(call);
 }
 
+TEST(OperatorCosts, OfSumsOverRanksAreTheirTraffic) {
+  const auto cost = CostOfOperator("symm_mem::multimem_all_reduce_", "[[888,2880],[],[]]", R"(["c10::BFloat16","",""])",
+                                   R"(["","",""])");
+  ASSERT_TRUE(cost);
+  EXPECT_EQ(cost->flops, std::nullopt);
+  EXPECT_EQ(cost->bytes, 2.0 * 2 * 888 * 2880);
+  EXPECT_FALSE(CostOfOperator("symm_mem::multimem_all_reduce_", "[[888],[],[]]", R"(["unknown"])", ""));
+  EXPECT_FALSE(CostOfOperator("symm_mem::multimem_all_reduce_", "[[],[],[]]", R"(["c10::BFloat16"])", ""));
+}
+
 TEST(OperatorCosts, OfConvolutionsFollowTheSizeOfTheResult) {
   const char* types = R"(["float","float","float"])";
   // 2 images of 4 channels of 8 x 8, stride 2: 4 x 4.

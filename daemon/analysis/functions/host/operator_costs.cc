@@ -340,6 +340,16 @@ std::optional<OperatorCost> CostOfAttention(const Inputs& inputs, const Attentio
   return OperatorCost{2 * heads * pairs * of_pair, traffic.bytes()};
 }
 
+// One input, which is read, and a result of the same size.
+std::optional<OperatorCost> CostOfSumOverRanks(const Inputs& inputs) {
+  const std::optional<Dims> input = inputs.Tensor(0);
+  if (!input || input->empty()) return std::nullopt;
+  Traffic traffic(inputs);
+  traffic.Add(0, 2 * Product(*input));
+  if (!traffic.bytes()) return std::nullopt;
+  return OperatorCost{std::nullopt, traffic.bytes()};
+}
+
 struct NamedProduct {
   std::string_view name;
   Product2 of;
@@ -394,6 +404,16 @@ constexpr NamedAttention kAttentions[] = {
      {.query = 1, .causal = 11, .heads_first = false, .is_backward = true, .ends_align = true}},
 };
 
+struct NamedSum {
+  std::string_view name;
+};
+constexpr NamedSum kSumsOverRanks[] = {
+    {"symm_mem::multimem_all_reduce_"},
+    {"symm_mem::multimem_one_shot_all_reduce"},
+    {"symm_mem::one_shot_all_reduce"},
+    {"symm_mem::two_shot_all_reduce_"},
+};
+
 struct TypeSize {
   std::string_view name;
   double bytes;
@@ -442,6 +462,7 @@ std::optional<OperatorCost> CostOfOperator(std::string_view name, std::string_vi
   if (const NamedAttention* attention = FindNamed(kAttentions, name)) {
     return CostOfAttention(Inputs(dims, types, values), attention->of);
   }
+  if (FindNamed(kSumsOverRanks, name) != nullptr) return CostOfSumOverRanks(Inputs(dims, types, values));
   return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 // The arithmetic and the traffic that an operator of PyTorch needs at least, from the shapes and types of its inputs as
-// the profiler records them (record_shapes=True): matrix products, convolutions and attention, forward and backward.
+// the profiler records them (record_shapes=True): matrix products, convolutions and attention, forward and backward;
+// and the traffic of sums over ranks in symmetric memory.
 //
 // Pure; any thread.
 #pragma once
@@ -11,8 +12,8 @@ namespace kprof {
 
 struct OperatorCost {
   // Floating-point operations: a multiplication and an addition are two. Additions of a bias, activations and softmax
-  // are not counted.
-  double flops = 0;
+  // are not counted. Nothing: of sums over ranks, which are told by their traffic.
+  std::optional<double> flops;
   // Each input and the result are moved once, in their types. Nothing: a type is not known.
   std::optional<double> bytes;
 };
