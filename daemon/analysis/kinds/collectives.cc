@@ -1,5 +1,8 @@
 // Collectives across ranks: who was late, what it cost, how fast they were. Docs: docs/analyses/collectives.md.
 #include <algorithm>
+#include <charconv>
+#include <compare>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -20,6 +23,12 @@ namespace kprof {
 namespace {
 
 enum CollectiveTable : size_t { kCollectiveRows, kRankSums, kStepSums, kMessageSums };
+
+constexpr AnalysisOption kNodeOption[] = {
+    {"ranks-per-node", AnalysisType::kInteger, "", "",
+     "So many ranks are on a node, the first ones on the first; without it the nodes are those that the traces name",
+     "", 1},
+};
 
 // The parts of one run.
 struct RunParts {
@@ -71,10 +80,12 @@ class StepLoads {
     std::optional<int64_t> step;
     int64_t wall_ns = 0;
     int64_t compute_ns = 0;
+    bool is_recorded = true;  // false: no compute and no communication; its work is not in the trace
   };
 
   StepLoads() = default;
-  explicit StepLoads(std::vector<ProfilerStep> steps) : steps_(std::move(steps)), compute_ns_(steps_.size(), 0) {
+  explicit StepLoads(std::vector<ProfilerStep> steps)
+      : steps_(std::move(steps)), compute_ns_(steps_.size(), 0), communicates_(steps_.size(), 0) {
     std::sort(steps_.begin(), steps_.end(),
               [](const ProfilerStep& a, const ProfilerStep& b) { return a.begin_ns < b.begin_ns; });
     int64_t end = kFirstTimeNs;
@@ -86,26 +97,38 @@ class StepLoads {
     if (all_ns_ == 0) first_ns_ = piece.begin_ns;
     last_ns_ = piece.end_ns;
     all_ns_ += piece.end_ns - piece.begin_ns;
-    auto at = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), piece.begin_ns) - ends_.begin());
-    for (; at < steps_.size() && steps_[at].begin_ns < piece.end_ns; ++at) {
+    for (size_t at = FirstStepOf(piece); at < steps_.size() && steps_[at].begin_ns < piece.end_ns; ++at) {
       const int64_t begin = std::max(steps_[at].begin_ns, piece.begin_ns);
       compute_ns_[at] += std::max<int64_t>(std::min(steps_[at].end_ns, piece.end_ns) - begin, 0);
+    }
+  }
+
+  void AddCommunication(const Interval& call) {
+    for (size_t at = FirstStepOf(call); at < steps_.size() && steps_[at].begin_ns < call.end_ns; ++at) {
+      communicates_[at] |= steps_[at].end_ns > call.begin_ns ? 1 : 0;
     }
   }
 
   std::vector<Load> loads() const {
     std::vector<Load> all;
     for (size_t i = 0; i < steps_.size(); ++i) {
-      all.push_back({steps_[i].number, steps_[i].end_ns - steps_[i].begin_ns, compute_ns_[i]});
+      const bool is_recorded = compute_ns_[i] > 0 || communicates_[i] != 0;
+      all.push_back({steps_[i].number, steps_[i].end_ns - steps_[i].begin_ns, compute_ns_[i], is_recorded});
     }
     if (steps_.empty() && all_ns_ > 0) all.push_back({std::nullopt, last_ns_ - first_ns_, all_ns_});
     return all;
   }
 
  private:
+  // The first step that may not be over when `piece` begins.
+  size_t FirstStepOf(const Interval& piece) const {
+    return static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), piece.begin_ns) - ends_.begin());
+  }
+
   std::vector<ProfilerStep> steps_;  // by their begins
   std::vector<int64_t> ends_;        // the latest end up to each
   std::vector<int64_t> compute_ns_;
+  std::vector<uint8_t> communicates_;
   int64_t all_ns_ = 0;
   int64_t first_ns_ = 0;
   int64_t last_ns_ = 0;
@@ -117,6 +140,8 @@ struct RunCommunication {
   std::vector<std::vector<StepLoads>> loads;  // of each: of its parts
   std::vector<std::string> hosts;             // of each: the node; empty: not known
   int64_t world_size = 0;                     // 0: no part says it
+  size_t communicating = 0;                   // ranks with a communication kernel
+  std::optional<int64_t> ranks_per_node;      // as the caller says
   bool are_devices = false;                   // a number is a device: its part has no rank, or several devices
   bool have_groups = false;
   bool have_bases = true;  // all parts know the time of their base
@@ -133,9 +158,9 @@ std::string HostOf(const PartReader& reader) {
 // Of the parts of a run, or of the parts of one rank: their times count from the first base.
 class RunReader {
  public:
-  RunReader(const AnalysisTraces& traces, const DeviceScope& scope, const StopSignal& stop, TextNumbers& texts,
-            MemoryCharge& charge)
-      : traces_(traces), scope_(scope), stop_(stop), texts_(texts), charge_(charge) {}
+  RunReader(const AnalysisTraces& traces, const DeviceScope& scope, std::optional<int64_t> ranks_per_node,
+            const StopSignal& stop, TextNumbers& texts, MemoryCharge& charge)
+      : traces_(traces), scope_(scope), ranks_per_node_(ranks_per_node), stop_(stop), texts_(texts), charge_(charge) {}
 
   // Traces and logs of NCCL Inspector tell of the same collectives: only one of the two counts. Logs do where they are
   // of more ranks, or where the traces have no communication.
@@ -168,6 +193,7 @@ class RunReader {
  private:
   Result<RunCommunication> ReadParts(const std::vector<size_t>& parts, AnalysisAnswer& answer) {
     RunCommunication run;
+    run.ranks_per_node = ranks_per_node_;
     std::optional<int64_t> first;
     for (const size_t part : parts) {
       const std::optional<int64_t> base = BaseOf(part);
@@ -184,6 +210,7 @@ class RunReader {
       answer.AddTrust({"rank_unreadable", traces_.NameOf(part) + " is left out: " + read.why()});
     }
     for (Communicator& rank : run.ranks) {
+      run.communicating += rank.calls.empty() ? 0 : 1;
       std::stable_sort(rank.calls.begin(), rank.calls.end(),
                        [](const CommunicationCall& a, const CommunicationCall& b) { return a.begin_ns < b.begin_ns; });
     }
@@ -204,7 +231,10 @@ class RunReader {
     const std::vector<TrackRow>& tracks = of.reader->tracks();
     std::map<std::optional<int64_t>, StepLoads>
         devices;  // those that communicate; of a rank without any: none is known
-    for (const CommunicationCall& call : calls) devices.emplace(tracks[call.track].device, StepLoads(steps));
+    for (const CommunicationCall& call : calls) {
+      StepLoads& loads = devices.try_emplace(tracks[call.track].device, steps).first->second;
+      loads.AddCommunication({call.begin_ns, call.end_ns});
+    }
     const bool by_device = !of.rank || devices.size() > 1;
     if (devices.empty() && !by_device) devices.emplace(std::nullopt, StepLoads(steps));
     std::vector<StepLoads*> of_groups;
@@ -255,7 +285,12 @@ class RunReader {
   size_t AddRank(RunCommunication& run, size_t part, int64_t number) const {
     run.ranks.push_back({part, number, {}});
     run.loads.emplace_back();
-    run.hosts.push_back(HostOf(*traces_.parts()[part].reader));
+    const TracePart& of = traces_.parts()[part];
+    if (!ranks_per_node_) {
+      run.hosts.push_back(HostOf(*of.reader));
+    } else {
+      run.hosts.push_back(of.rank ? std::to_string(*of.rank / *ranks_per_node_) : "");
+    }
     return run.ranks.size() - 1;
   }
 
@@ -285,6 +320,7 @@ class RunReader {
 
   const AnalysisTraces& traces_;
   const DeviceScope& scope_;
+  const std::optional<int64_t> ranks_per_node_;
   const StopSignal& stop_;
   TextNumbers& texts_;
   MemoryCharge& charge_;
@@ -301,6 +337,7 @@ struct CollectiveFacts {
   size_t last = 0;  // of its members
   std::optional<int64_t> bytes;
   std::optional<int64_t> group_size;
+  int64_t ranks = 0;  // of its group, also those that do not show it
   std::optional<bool> between_nodes;
   bool has_times = true;  // false: begins and ends are made up
   int64_t wait_ns = 0;
@@ -326,7 +363,53 @@ std::optional<int64_t> BytesOfCall(const CommunicationCall& call, int64_t ranks)
   return std::max(*call.in_bytes, *call.out_bytes);
 }
 
-CollectiveFacts FactsOf(const RunCommunication& run, const MatchedCollective& one) {
+// How many ranks take part. Where no group is told, and all ranks that communicate show it, it is one of the whole job:
+// the others have no trace.
+int64_t CountRanks(const RunCommunication& run, const MatchedCollective& one, const CollectiveFacts& facts) {
+  const auto shown = static_cast<int64_t>(one.members.size());
+  if (facts.group_size) return *facts.group_size;
+  const bool is_of_all = facts.call->group == 0 && one.members.size() == run.communicating && !run.are_devices;
+  return is_of_all ? std::max(run.world_size, shown) : shown;
+}
+
+// The numbers of a list: "[0, 1, 2, 3]". One that is cut short has the numbers that are left.
+std::set<int64_t> NumbersOfList(std::string_view list) {
+  std::set<int64_t> numbers;
+  while (!list.empty()) {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(list.data(), list.data() + list.size(), number);
+    if (error == std::errc() && number >= 0) numbers.insert(number);
+    list.remove_prefix(std::max<size_t>(static_cast<size_t>(end - list.data()), 1));
+  }
+  return numbers;
+}
+
+// True if its ranks are on several nodes. Nothing: not known, also where all that are seen are on one, and others are
+// not seen.
+std::optional<bool> IsBetweenNodes(const RunCommunication& run, const MatchedCollective& one,
+                                   const CollectiveFacts& facts, std::string_view group_ranks) {
+  std::set<std::string> nodes;
+  std::set<int64_t> ranks;
+  for (const CollectiveMember& member : one.members) {
+    nodes.insert(run.hosts[member.rank]);
+    ranks.insert(run.ranks[member.rank].number);
+  }
+  if (run.ranks_per_node && !run.are_devices) {
+    if (run.world_size > 0 && run.world_size <= *run.ranks_per_node) return false;
+    if (facts.ranks > *run.ranks_per_node) return true;
+    for (const int64_t rank : NumbersOfList(group_ranks)) {
+      nodes.insert(std::to_string(rank / *run.ranks_per_node));
+      ranks.insert(rank);
+    }
+  }
+  if (nodes.contains("")) return std::nullopt;
+  if (nodes.size() > 1) return true;
+  const size_t seen = run.are_devices ? one.members.size() : ranks.size();
+  const bool are_all = seen > 1 && static_cast<int64_t>(seen) >= facts.ranks;
+  return are_all ? std::optional<bool>(false) : std::nullopt;
+}
+
+CollectiveFacts FactsOf(const RunCommunication& run, const MatchedCollective& one, const TextNumbers& texts) {
   CollectiveFacts facts;
   const auto call_of = [&run](const CollectiveMember& member) -> const CommunicationCall& {
     return run.ranks[member.rank].calls[member.call];
@@ -335,18 +418,16 @@ CollectiveFacts FactsOf(const RunCommunication& run, const MatchedCollective& on
   for (const CollectiveMember& member : one.members) {
     if (call_of(member).group_size) facts.group_size = call_of(member).group_size;
   }
-  const int64_t ranks = facts.group_size.value_or(static_cast<int64_t>(one.members.size()));
+  facts.ranks = CountRanks(run, one, facts);
   std::vector<int64_t> begins;
-  std::set<std::string> hosts;
   for (size_t i = 0; i < one.members.size(); ++i) {
     const CollectiveMember& member = one.members[i];
     begins.push_back(member.begin_ns);
     if (member.begin_ns > one.members[facts.last].begin_ns) facts.last = i;
     facts.last_end_ns = i == 0 ? member.end_ns : std::max(facts.last_end_ns, member.end_ns);
     facts.longest_ns = std::max(facts.longest_ns, member.length_ns());
-    const std::optional<int64_t> bytes = BytesOfCall(call_of(member), ranks);
+    const std::optional<int64_t> bytes = BytesOfCall(call_of(member), facts.ranks);
     if (bytes) facts.bytes = std::max(facts.bytes.value_or(0), *bytes);
-    hosts.insert(run.hosts[member.rank]);
   }
   std::sort(begins.begin(), begins.end());
   facts.first_begin_ns = begins.front();
@@ -354,7 +435,7 @@ CollectiveFacts FactsOf(const RunCommunication& run, const MatchedCollective& on
   facts.before_last_ns = begins.size() > 1 ? begins[begins.size() - 2] : begins.back();
   for (const CollectiveMember& member : one.members)
     facts.wait_ns = SaturatingSum(facts.wait_ns, WaitOf(member, facts.last_begin_ns));
-  if (one.members.size() > 1 && !hosts.contains("")) facts.between_nodes = hosts.size() > 1;
+  facts.between_nodes = IsBetweenNodes(run, one, facts, texts.TextOf(facts.call->group_ranks));
   if (facts.call->between_nodes) facts.between_nodes = facts.call->between_nodes;
   for (const CollectiveMember& member : one.members) facts.has_times &= call_of(member).has_times;
   return facts;
@@ -381,6 +462,13 @@ struct RankSum {
   int64_t times_last = 0;
   int64_t delay_ns = 0;        // after the last but one
   int64_t others_wait_ns = 0;  // for this rank
+};
+
+struct MessageKey {
+  CollectiveKind kind = CollectiveKind::kOther;
+  std::optional<bool> between_nodes;
+  int size = 0;  // the power of two below it; -1: 0 bytes
+  auto operator<=>(const MessageKey&) const = default;
 };
 
 struct MessageSum {
@@ -416,12 +504,11 @@ class RunAnswer {
 
  private:
   Status AddCollective(const MatchedCollective& one) {
-    const CollectiveFacts facts = FactsOf(run_, one);
+    const CollectiveFacts facts = FactsOf(run_, one, texts_);
     ++collectives_;
     timeless_ += facts.has_times ? 0 : 1;
     const bool can_tell = facts.has_times ? AreComparable(one) : EndsTogether(facts.call->kind);
     const bool is_matched = one.members.size() > 1 && can_tell;
-    const int64_t ranks = facts.group_size.value_or(static_cast<int64_t>(one.members.size()));
     std::string list = "[";
     for (const CollectiveMember& member : one.members) {
       list += (list.size() == 1 ? "" : ",") + std::to_string(run_.ranks[member.rank].number);
@@ -436,7 +523,7 @@ class RunAnswer {
         kCollectiveRows,
         {name_, std::string(NameOfCollective(call.kind)), TextOrNothing(texts_.TextOf(call.group)), list,
          ValueOf(facts.bytes), known(facts.last_begin_ns - facts.first_begin_ns), known(facts.transfer_ns()),
-         known(run_.ranks[one.members[facts.last].rank].number), speed(1.0), speed(BusFactor(call.kind, ranks)),
+         known(run_.ranks[one.members[facts.last].rank].number), speed(1.0), speed(BusFactor(call.kind, facts.ranks)),
          facts.has_times ? AnalysisValue(facts.first_begin_ns) : AnalysisValue(), facts.longest_ns,
          known(facts.wait_ns), ValueOf(call.sequence), ValueOf(facts.group_size),
          TextOrNothing(texts_.TextOf(call.type)), TruthOf(facts.between_nodes), texts_.TextOf(call.kernel)}));
@@ -456,7 +543,7 @@ class RunAnswer {
     ++last.times_last;
     last.delay_ns = SaturatingSum(last.delay_ns, facts.last_begin_ns - facts.before_last_ns);
     last.others_wait_ns = SaturatingSum(last.others_wait_ns, facts.wait_ns);
-    AddMessage(facts, ranks);
+    AddMessage(facts);
     return OkStatus();
   }
 
@@ -468,18 +555,18 @@ class RunAnswer {
   }
 
   // Sizes of one power of two are together.
-  void AddMessage(const CollectiveFacts& facts, int64_t ranks) {
+  void AddMessage(const CollectiveFacts& facts) {
     if (!facts.bytes) return;
     int size = 0;
     while (size < 62 && (int64_t{1} << (size + 1)) <= *facts.bytes) ++size;
-    MessageSum& sum = messages_[{facts.call->kind, *facts.bytes == 0 ? -1 : size}];
+    MessageSum& sum = messages_[{facts.call->kind, facts.between_nodes, *facts.bytes == 0 ? -1 : size}];
     sum.least_bytes = sum.count == 0 ? *facts.bytes : std::min(sum.least_bytes, *facts.bytes);
     sum.most_bytes = std::max(sum.most_bytes, *facts.bytes);
     ++sum.count;
     sum.bytes = SaturatingSum(sum.bytes, *facts.bytes);
     sum.transfer_ns = SaturatingSum(sum.transfer_ns, facts.transfer_ns());
     sum.wait_ns = SaturatingSum(sum.wait_ns, facts.wait_ns);
-    sum.bus_bytes += BusFactor(facts.call->kind, ranks).value_or(0) * static_cast<double>(*facts.bytes);
+    sum.bus_bytes += BusFactor(facts.call->kind, facts.ranks).value_or(0) * static_cast<double>(*facts.bytes);
   }
 
   Status AddRanks() {
@@ -500,51 +587,70 @@ class RunAnswer {
     return OkStatus();
   }
 
+  struct StepLoad {
+    size_t rank = 0;
+    int64_t compute_ns = 0;
+    int64_t wall_ns = 0;
+    bool is_recorded = false;
+  };
+
+  // A rank of which no work was recorded in a step is not counted there: its trace may be cut.
   Status AddSteps() {
-    std::map<std::optional<int64_t>, std::vector<std::tuple<size_t, int64_t, int64_t>>> steps;  // rank, compute, wall
+    std::map<std::optional<int64_t>, std::vector<StepLoad>> steps;
     for (size_t rank = 0; rank < run_.ranks.size(); ++rank) {
       for (const StepLoads& of_part : run_.loads[rank]) {
         for (const StepLoads::Load& load : of_part.loads()) {
-          auto& of_step = steps[load.step];
-          if (of_step.empty() || std::get<0>(of_step.back()) != rank) of_step.emplace_back(rank, 0, 0);
-          std::get<1>(of_step.back()) = SaturatingSum(std::get<1>(of_step.back()), load.compute_ns);
-          std::get<2>(of_step.back()) = SaturatingSum(std::get<2>(of_step.back()), load.wall_ns);
+          std::vector<StepLoad>& of_step = steps[load.step];
+          if (of_step.empty() || of_step.back().rank != rank) of_step.push_back({.rank = rank});
+          StepLoad& sum = of_step.back();
+          sum.compute_ns = SaturatingSum(sum.compute_ns, load.compute_ns);
+          sum.wall_ns = SaturatingSum(sum.wall_ns, load.wall_ns);
+          sum.is_recorded |= load.is_recorded;
         }
       }
     }
-    for (const auto& [step, loads] : steps) {
-      const auto& of_ranks = loads;
-      int64_t sum = 0;
-      size_t most = 0;
-      size_t least = 0;
-      size_t longest = 0;
-      for (size_t i = 0; i < of_ranks.size(); ++i) {
-        sum = SaturatingSum(sum, std::get<1>(of_ranks[i]));
-        if (std::get<1>(of_ranks[i]) > std::get<1>(of_ranks[most])) most = i;
-        if (std::get<1>(of_ranks[i]) < std::get<1>(of_ranks[least])) least = i;
-        if (std::get<2>(of_ranks[i]) > std::get<2>(of_ranks[longest])) longest = i;
+    std::set<int64_t> not_counted;
+    for (auto& [step, loads] : steps) {
+      for (const StepLoad& load : loads) {
+        if (!load.is_recorded) not_counted.insert(run_.ranks[load.rank].number);
       }
-      const auto count = static_cast<int64_t>(of_ranks.size());
-      const auto rank_of = [&](size_t i) { return run_.ranks[std::get<0>(of_ranks[i])].number; };
-      const int64_t most_ns = std::get<1>(of_ranks[most]);
-      const double mean_ns = static_cast<double>(sum) / static_cast<double>(count);
-      const AnalysisValue above =
-          sum == 0 ? AnalysisValue() : AnalysisValue(100 * (static_cast<double>(most_ns) - mean_ns) / mean_ns);
-      RETURN_IF_ERROR(answer_.AddRow(
-          kStepSums, {name_, ValueOf(step), count, std::get<2>(of_ranks[longest]), rank_of(longest), most_ns,
-                      rank_of(most), std::get<1>(of_ranks[least]), rank_of(least), mean_ns, above}));
+      std::erase_if(loads, [](const StepLoad& load) { return !load.is_recorded; });
+      if (!loads.empty()) RETURN_IF_ERROR(AddStep(step, loads));
+    }
+    if (!not_counted.empty()) {
+      answer_.AddNote("steps: no compute and no communication was recorded in some steps of " +
+                      std::string(run_.are_devices ? "device " : "rank ") + ListOfNumbers(not_counted) +
+                      ": what is not known of a step is not counted there");
     }
     return OkStatus();
   }
 
+  // REQUIRES: `loads` is not empty.
+  Status AddStep(const std::optional<int64_t>& step, const std::vector<StepLoad>& loads) {
+    const auto by_compute = [](const StepLoad& a, const StepLoad& b) { return a.compute_ns < b.compute_ns; };
+    const auto least = std::min_element(loads.begin(), loads.end(), by_compute);
+    const auto most = std::max_element(loads.begin(), loads.end(), by_compute);
+    const auto longest = std::max_element(loads.begin(), loads.end(),
+                                          [](const StepLoad& a, const StepLoad& b) { return a.wall_ns < b.wall_ns; });
+    int64_t sum = 0;
+    for (const StepLoad& load : loads) sum = SaturatingSum(sum, load.compute_ns);
+    const auto rank_of = [this](const StepLoad& load) { return run_.ranks[load.rank].number; };
+    const double mean_ns = static_cast<double>(sum) / static_cast<double>(loads.size());
+    const AnalysisValue above =
+        sum == 0 ? AnalysisValue() : AnalysisValue(100 * (static_cast<double>(most->compute_ns) - mean_ns) / mean_ns);
+    return answer_.AddRow(
+        kStepSums, {name_, ValueOf(step), static_cast<int64_t>(loads.size()), longest->wall_ns, rank_of(*longest),
+                    most->compute_ns, rank_of(*most), least->compute_ns, rank_of(*least), mean_ns, above});
+  }
+
   Status AddMessages() {
     for (const auto& [key, sum] : messages_) {
-      const std::string name(NameOfCollective(key.first));
-      const bool has_factor = key.first != CollectiveKind::kOther;
+      const std::string name(NameOfCollective(key.kind));
+      const bool has_factor = key.kind != CollectiveKind::kOther;
       RETURN_IF_ERROR(answer_.AddRow(
           kMessageSums,
-          {name_, name, sum.least_bytes, sum.most_bytes, sum.count, sum.bytes, sum.transfer_ns, sum.wait_ns,
-           GbPerSecond(1.0, sum.bytes, sum.transfer_ns),
+          {name_, name, TruthOf(key.between_nodes), sum.least_bytes, sum.most_bytes, sum.count, sum.bytes,
+           sum.transfer_ns, sum.wait_ns, GbPerSecond(1.0, sum.bytes, sum.transfer_ns),
            has_factor && sum.transfer_ns > 0 ? AnalysisValue(sum.bus_bytes / static_cast<double>(sum.transfer_ns))
                                              : AnalysisValue()}));
     }
@@ -622,7 +728,7 @@ class RunAnswer {
   const TextNumbers& texts_;
   AnalysisAnswer& answer_;
   std::vector<RankSum> sums_;
-  std::map<std::pair<CollectiveKind, int>, MessageSum> messages_;
+  std::map<MessageKey, MessageSum> messages_;
   int64_t collectives_ = 0;
   int64_t alone_ = 0;     // of them
   int64_t timeless_ = 0;  // whose lengths alone are known
@@ -636,7 +742,7 @@ Result<AnalysisAnswer> AnswerCollectives(const AnalysisTraces& traces, const Ana
   for (const RunParts& of_run : PartsOfRuns(traces)) {
     TextNumbers texts;
     MemoryCharge charge(traces.take_memory());
-    RunReader reader(traces, scope, stop, texts, charge);
+    RunReader reader(traces, scope, options.integer("ranks-per-node"), stop, texts, charge);
     ASSIGN_OR_RETURN(const RunCommunication run, reader.Read(of_run.parts, answer));
     ASSIGN_OR_RETURN(const MatchedCollectives matched, MatchCollectives(run.ranks, charge, stop));
     RETURN_IF_ERROR(RunAnswer(of_run.run, run, matched, texts, answer).Add());
@@ -652,7 +758,7 @@ AnalysisKind Collectives() {
       .name = "collectives",
       .version = 1,
       .question = "Which rank do the others wait for, what does it cost, and how fast are collectives?",
-      .options = {kTraceScope},
+      .options = {kNodeOption, kTraceScope},
       .tables =
           {{"collectives",
             {{"run", kText, "", "The run", true},
@@ -691,7 +797,7 @@ AnalysisKind Collectives() {
            {"steps",
             {{"run", kText, "", "The run", true},
              {"step", kInteger, "", "ProfilerStep#N; null: the traces have no steps, and it is all of them"},
-             {"ranks", kInteger, "", "How many have it"},
+             {"ranks", kInteger, "", "How many have it, with work of their devices in it"},
              {"wall_ns", kInteger, "ns", "How long it took, on the rank where it took longest"},
              {"wall_rank", kInteger, "", "That rank"},
              {"most_compute_ns", kInteger, "ns", "How long compute kernels ran, on the rank where they ran longest"},
@@ -703,6 +809,7 @@ AnalysisKind Collectives() {
            {"messages",
             {{"run", kText, "", "The run", true},
              {"name", kText, "", "all_reduce, ..."},
+             {"between_nodes", kBoolean, "", "Their ranks are on several nodes; null: not known"},
              {"least_bytes", kInteger, "bytes", "Sizes from this: those of one power of two are one row"},
              {"most_bytes", kInteger, "bytes", "Up to this"},
              {"count", kInteger, "", "How many collectives that more than one rank shows"},
