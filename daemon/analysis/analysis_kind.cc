@@ -131,6 +131,12 @@ const std::string& AnalysisOptions::text(std::string_view name) const {
   return found == values_.end() ? kNone : found->second;
 }
 
+AnalysisOptions AnalysisOptions::With(std::string_view name, std::string value) const {
+  AnalysisOptions options = *this;
+  options.values_.insert_or_assign(std::string(name), std::move(value));
+  return options;
+}
+
 namespace {
 
 int64_t SizeOfRow(const AnalysisAnswer::Row& row) {

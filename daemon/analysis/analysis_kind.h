@@ -78,6 +78,8 @@ class AnalysisOptions {
   bool boolean(std::string_view name) const { return text(name) == "true"; }
   // Empty: it was not given and has no default.
   const std::string& text(std::string_view name) const;
+  // The same with another value of one option. REQUIRES: `value` is one that the option can have.
+  AnalysisOptions With(std::string_view name, std::string value) const;
 
  private:
   std::map<std::string, std::string, std::less<>> values_;  // checked; those with a default are there

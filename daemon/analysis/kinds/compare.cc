@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <map>
@@ -33,6 +34,9 @@ constexpr AnalysisOption kBaselineOption[] = {
      .type = AnalysisType::kText,
      .meaning = "The run or runs to compare with, with commas between; without it: of two runs the older one",
      .names_runs = true},
+    {.name = "baseline-device",
+     .meaning = "The device of the baseline; without it the one of option device, or the only one that it has",
+     .least = 0},
 };
 
 std::string QuotedJson(std::string_view text) {
@@ -184,7 +188,7 @@ struct SideFacts {
   SideSum all_kernels;
   std::set<std::string> devices;
   std::map<std::string, std::set<std::string>> shapes;  // of operators
-  int64_t operators = 0;
+  int64_t operators = 0;                                // how often they were called
   int64_t runs = 1;
 };
 
@@ -207,6 +211,7 @@ void AddDeviceNames(const PartReader& reader, std::set<std::string>& names) {
 Status AddShapes(const TracePart& part, const StopSignal& stop, MemoryCharge& charge, SideFacts& facts) {
   PartReader& reader = *part.reader;
   ASSIGN_OR_RETURN(SliceArgs args, SliceArgs::Find(reader, {"Input Dims", "Input dims"}));
+  if (args.never()) return OkStatus();
   EventFilter filter;
   filter.categories = {"cpu_op", "Operator"};
   ASSIGN_OR_RETURN(const PartFilter bound, PartFilter::Bind(filter, part, EventKind::kSlice));
@@ -215,8 +220,6 @@ Status AddShapes(const TracePart& part, const StopSignal& stop, MemoryCharge& ch
   std::vector<int64_t> names;
   std::vector<std::vector<SliceArg>> values;
   RETURN_IF_ERROR(bound.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
-    facts.operators += static_cast<int64_t>(selection.all ? segment.rows : selection.rows.size());
-    if (args.never()) return OkStatus();
     RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kName, selection, names));
     RETURN_IF_ERROR(args.Read(segment, selection, values));
     for (size_t i = 0; i < names.size(); ++i) {
@@ -259,7 +262,11 @@ Result<SideFacts> ReadSide(const ComparedSide& side, const AnalysisOptions& opti
     int64_t& most = longest[side.traces.run(part)];
     most = std::max(most, whole.end_ns - whole.begin_ns);
     ASSIGN_OR_RETURN(const std::vector<ProfilerStep> steps, FindProfilerSteps(of, stop));
-    for (const ProfilerStep& step : steps) facts.steps[step.number].Add({1, step.end_ns - step.begin_ns});
+    for (const ProfilerStep& step : steps) {
+      const bool is_whole = step.begin_ns >= scope.from_ns(part).value_or(kFirstTimeNs) &&
+                            step.end_ns <= scope.to_ns(part).value_or(kLastTimeNs);
+      if (is_whole) facts.steps[step.number].Add({1, step.end_ns - step.begin_ns});
+    }
     AddDeviceNames(*of.reader, facts.devices);
     RETURN_IF_ERROR(AddShapes(of, stop, charge, facts));
     AggregateRequest request{
@@ -278,8 +285,38 @@ Result<SideFacts> ReadSide(const ComparedSide& side, const AnalysisOptions& opti
     sum.ns /= runs;
     facts.all_kernels.Add(sum);
   }
-  facts.operators /= runs;
   return facts;
+}
+
+int64_t OperatorCallsOf(const CallPlaces& places) {
+  int64_t calls = 0;
+  for (const CallPlace& node : places.nodes()) calls += node.role == CallRole::kOperator ? node.calls : 0;
+  return calls;
+}
+
+std::set<int64_t> DevicesThere(const AnalysisTraces& traces) {
+  std::set<int64_t> devices;
+  for (const TracePart& part : traces.parts()) {
+    for (const TrackRow& track : part.reader->tracks()) {
+      if (track.device) devices.insert(*track.device);
+    }
+  }
+  return devices;
+}
+
+// The options for the baseline, whose device may have another number.
+AnalysisOptions BaselineOptions(const AnalysisOptions& options, const AnalysisTraces& baseline,
+                                AnalysisAnswer& answer) {
+  if (const std::optional<int64_t> device = options.integer("baseline-device")) {
+    return options.With("device", std::to_string(*device));
+  }
+  const std::optional<int64_t> device = options.integer("device");
+  const std::set<int64_t> there = DevicesThere(baseline);
+  if (!device || there.contains(*device) || there.size() != 1) return options;
+  const std::string other = std::to_string(*there.begin());
+  answer.AddNote("device " + std::to_string(*device) + " is compared with device " + other +
+                 " of the baseline, the only one that it has");
+  return options.With("device", other);
 }
 
 SideSum StepSumOf(const SideFacts& facts) {
@@ -363,6 +400,36 @@ class KernelMatcher {
   OfSides<std::set<std::string>> left_;
   std::vector<KernelRow> rows_;
 };
+
+// How often kernels that both sides have ran: the measure of how much of the same work is in each.
+struct SharedWork {
+  OfSides<int64_t> calls{};
+  std::optional<double> ratio;  // of the calls now to those before: the median, each kernel with the weight of its time
+};
+
+SharedWork WorkInBoth(const std::vector<KernelRow>& rows) {
+  SharedWork work;
+  std::vector<std::pair<double, int64_t>> ratios;  // with weights
+  int64_t all = 0;
+  for (const KernelRow& row : rows) {
+    if (row.matched_by != "name" && row.matched_by != "spelling") continue;
+    for (const Side side : {kBefore, kAfter}) work.calls[side] += row.sums[side].count;
+    if (row.sums[kBefore].count == 0) continue;  // of several runs, less than one of each
+    const int64_t weight = SaturatingSum(row.sums[kBefore].ns, row.sums[kAfter].ns);
+    ratios.emplace_back(static_cast<double>(row.sums[kAfter].count) / static_cast<double>(row.sums[kBefore].count),
+                        weight);
+    all = SaturatingSum(all, weight);
+  }
+  std::sort(ratios.begin(), ratios.end());
+  int64_t passed = 0;
+  for (const auto& [ratio, weight] : ratios) {
+    passed = SaturatingSum(passed, weight);
+    if (passed < all - passed) continue;
+    work.ratio = ratio;
+    break;
+  }
+  return work;
+}
 
 // What one side alone has below a node that both have.
 struct LoneCalls {
@@ -511,7 +578,13 @@ class PlaceMatcher {
 // The answer, once both sides are read.
 class Comparison {
  public:
-  Comparison(const OfSides<SideFacts>& sides, AnalysisAnswer& answer) : sides_(sides), answer_(answer) {}
+  // `is_cut`: a stretch of time was asked for, so that the totals are its length.
+  Comparison(const OfSides<SideFacts>& sides, bool is_cut, AnalysisAnswer& answer)
+      : sides_(sides),
+        is_cut_(is_cut),
+        answer_(answer),
+        kernels_(KernelMatcher(sides).Match()),
+        shared_(WorkInBoth(kernels_)) {}
 
   Status AddWorkload(const OfSides<std::string>& ranks) {
     const auto joined = [](const std::set<std::string>& names) {
@@ -527,6 +600,14 @@ class Comparison {
                             number(static_cast<int64_t>(after().steps.size())), true));
     RETURN_IF_ERROR(AddWork("operator calls", number(before().operators), number(after().operators), false));
     RETURN_IF_ERROR(AddWork("kernels", number(before().all_kernels.count), number(after().all_kernels.count), false));
+    RETURN_IF_ERROR(
+        AddWork("kernels that both have", number(shared_.calls[kBefore]), number(shared_.calls[kAfter]), false));
+    if (HasOtherAmount()) {
+      AddDifference("the amount of work", "kernels that both have ran " + number(shared_.calls[kBefore]) +
+                                              " times, now " + number(shared_.calls[kAfter]) + ": " +
+                                              TimesText(*shared_.ratio) +
+                                              " times as often, on the median by their time");
+    }
     return AddShapeWork();
   }
 
@@ -558,7 +639,7 @@ class Comparison {
   }
 
   Status AddKernels(const OfSides<const CallPlaces*>& contexts) {
-    for (const KernelRow& row : KernelMatcher(sides_).Match()) {
+    for (const KernelRow& row : kernels_) {
       const bool was = !row.names[kBefore].empty();
       const bool is = !row.names[kAfter].empty();
       const std::string& name = (is ? row.names[kAfter] : row.names[kBefore]).front();
@@ -620,20 +701,49 @@ class Comparison {
   void SetFacts() {
     const std::optional<int64_t> step_before = MeanOf(StepSumOf(before()));
     const std::optional<int64_t> step_after = MeanOf(StepSumOf(after()));
-    const bool by_step = step_before && step_after;
+    const bool by_step = HasSteps();
     const int64_t from = by_step ? *step_before : before().total_ns;
     const int64_t to = by_step ? *step_after : after().total_ns;
-    const AnalysisValue ratio =
-        from > 0 && to > 0 ? AnalysisValue(static_cast<double>(to) / static_cast<double>(from)) : AnalysisValue();
+    AnalysisValue ratio;
+    if (from > 0 && to > 0 && (by_step || (!is_cut_ && !HasOtherAmount()))) {
+      ratio = static_cast<double>(to) / static_cast<double>(from);
+    } else if (from > 0 && to > 0) {
+      AddNoteOfNoRatio();
+    }
     answer_.SetFacts({std::string("INCONCLUSIVE"), ratio, AnalysisValue(), AnalysisValue(),
                       std::string("[\"too_few_samples\"]"), differences_.empty() ? "[]" : differences_ + "]",
-                      std::string(by_step ? "step" : "total"), before().total_ns, after().total_ns,
-                      ValueOf(step_before), ValueOf(step_after), before().all_kernels.ns, after().all_kernels.ns});
+                      ratio.index() == 0 ? AnalysisValue() : AnalysisValue(std::string(by_step ? "step" : "total")),
+                      before().total_ns, after().total_ns, ValueOf(step_before), ValueOf(step_after),
+                      before().all_kernels.ns, after().all_kernels.ns});
   }
 
  private:
   const SideFacts& before() const { return sides_[kBefore]; }
   const SideFacts& after() const { return sides_[kAfter]; }
+  bool HasSteps() const { return !before().steps.empty() && !after().steps.empty(); }
+
+  // Steps are units of work. Without them, totals compare only if both traces have the same amount of it.
+  bool HasOtherAmount() const {
+    constexpr double kSameAmount = 0.01;
+    return !HasSteps() && shared_.ratio && std::abs(*shared_.ratio - 1) > kSameAmount;
+  }
+
+  static std::string TimesText(double times) {
+    char text[40];
+    std::snprintf(text, sizeof(text), "%.3g", times);
+    return text;
+  }
+
+  void AddNoteOfNoRatio() {
+    const double ratio = static_cast<double>(after().total_ns) / static_cast<double>(before().total_ns);
+    const bool has_amount = shared_.ratio && *shared_.ratio > 0;
+    answer_.AddNote(std::string("no ratio: ") +
+                    (is_cut_ ? "the totals are the time that was asked for, and no steps lie within it on both sides"
+                             : "the totals are of different amounts of work, and there are no steps on both sides") +
+                    (has_amount ? "; by the kernels that both have, the same work takes " +
+                                      TimesText(ratio / *shared_.ratio) + " times as long"
+                                : ""));
+  }
 
   Status AddWork(const std::string& what, const std::string& from, const std::string& to, bool is_workload) {
     if (is_workload && from != to && !from.empty() && !to.empty()) AddDifference(what, from + ", now " + to);
@@ -695,7 +805,10 @@ class Comparison {
   }
 
   const OfSides<SideFacts>& sides_;
+  const bool is_cut_;
   AnalysisAnswer& answer_;
+  const std::vector<KernelRow> kernels_;
+  const SharedWork shared_;
   std::string differences_;  // an open list of JSON
 };
 
@@ -743,14 +856,17 @@ Result<AnalysisAnswer> AnswerCompare(const AnalysisTraces& traces, const Analysi
   OfSides<SideFacts> sides;
   for (const Side side : {kBefore, kAfter}) {
     const AnalysisTraces& of = compared[side].traces;
-    ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(of, options, stop));
-    ASSIGN_OR_RETURN(sides[side], ReadSide(compared[side], options, scope, stop, charge));
+    const AnalysisOptions of_side = side == kBefore ? BaselineOptions(options, of, answer) : options;
+    ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(of, of_side, stop));
+    ASSIGN_OR_RETURN(sides[side], ReadSide(compared[side], of_side, scope, stop, charge));
     for (size_t part = 0; part < of.parts().size(); ++part) {
       if (!scope.never(part)) RETURN_IF_ERROR(contexts[side].Add(of, part, scope, stop));
     }
+    sides[side].operators = OperatorCallsOf(contexts[side]) / sides[side].runs;
   }
   const OfSides<const CallPlaces*> trees = {&contexts[kBefore], &contexts[kAfter]};
-  Comparison comparison(sides, answer);
+  const bool is_cut = (options.integer("from") || options.integer("to")) && !options.integer("step");
+  Comparison comparison(sides, is_cut, answer);
   RETURN_IF_ERROR(comparison.AddWorkload(ranks_text));
   RETURN_IF_ERROR(comparison.AddTotals());
   RETURN_IF_ERROR(comparison.AddSteps());
@@ -776,12 +892,12 @@ AnalysisKind Compare() {
       .question = "What changed since the baseline, by how much, and where?",
       .options = {kBaselineOption, kTraceScope},
       .facts = {{"verdict", kText, "", "FASTER, SLOWER, SAME or INCONCLUSIVE; a single trace is no sample of many"},
-                {"ratio", kReal, "", "The time now to that of the baseline: below 1 is faster"},
+                {"ratio", kReal, "", "The time now to that of the baseline: below 1 is faster; null: of other work"},
                 {"ci_low", kReal, "", "The interval of the ratio; null: too few samples"},
                 {"ci_high", kReal, "", "Its upper end"},
                 {"reasons", kJson, "", "Why the verdict is not one: too_few_samples, no_baseline"},
-                {"differences", kJson, "", "In what the workloads differ: ranks, devices, steps, shapes"},
-                {"ratio_of", kText, "", "step: the mean of steps; total: no steps on both sides"},
+                {"differences", kJson, "", "In what the workloads differ: ranks, devices, steps, amount, shapes"},
+                {"ratio_of", kText, "", "step: the mean of steps; total: no steps on both sides; null: no ratio"},
                 {"before_total_ns", kInteger, "ns", "The baseline's trace, from its first slice to its last"},
                 {"after_total_ns", kInteger, "ns", "The same now"},
                 {"before_step_ns", kInteger, "ns", "The baseline's mean step; null: it has none"},
