@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
+#include "daemon/analysis/functions/device_roof.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/host/host_calls.h"
 #include "daemon/analysis/functions/host/operator_categories.h"
@@ -67,18 +68,20 @@ struct CostSum {
   int64_t with_bytes = 0;
   double flops = 0;
   double bytes = 0;
+  int64_t with_roof = 0;     // of calls
+  double roof_ns = 0;        // at the device's peaks
+  double compute_bound = 0;  // of roof_ns
 
   void Add(const CostSum& other) {
     with_flops += other.with_flops;
     with_bytes += other.with_bytes;
     flops += other.flops;
     bytes += other.bytes;
+    with_roof += other.with_roof;
+    roof_ns += other.roof_ns;
+    compute_bound += other.compute_bound;
   }
 };
-
-CostSum CostOfCall(const OperatorCost& cost) {
-  return {cost.flops ? 1 : 0, cost.bytes ? 1 : 0, cost.flops.value_or(0), cost.bytes.value_or(0)};
-}
 
 // Calls of one name.
 struct CallSum {
@@ -101,6 +104,20 @@ struct ShapeSum {
   int64_t device_ns = 0;
   int64_t self_device_ns = 0;
   std::optional<OperatorCost> cost;  // of one call
+  std::optional<RoofTime> roof;      // the same
+
+  CostSum cost_sum() const {
+    CostSum sum{.with_flops = cost->flops ? 1 : 0,
+                .with_bytes = cost->bytes ? 1 : 0,
+                .flops = cost->flops.value_or(0),
+                .bytes = cost->bytes.value_or(0)};
+    if (roof) {
+      sum.with_roof = 1;
+      sum.roof_ns = roof->ns;
+      sum.compute_bound = roof->is_compute_bound ? roof->ns : 0;
+    }
+    return sum;
+  }
 };
 
 enum class NodeKind : uint8_t { kOperator, kModule, kAnnotation, kKernel };
@@ -146,13 +163,14 @@ struct ShapeKeyHash {
 class PartCalls : public HostCallVisitor {
  public:
   PartCalls(const AnalysisTraces& traces, size_t part, const DeviceScope& scope, LaunchedWork work, SliceArgs args,
-            PartFilter operators)
+            PartFilter operators, DeviceRoof roof)
       : reader_(*traces.parts()[part].reader),
         from_ns_(scope.from_ns(part).value_or(INT64_MIN)),
         to_ns_(scope.to_ns(part).value_or(INT64_MAX)),
         work_(std::move(work)),
         args_(std::move(args)),
         operators_(std::move(operators)),
+        roof_(std::move(roof)),
         charge_(traces.take_memory()) {}
 
   Status SeeSegments(std::span<const Segment> segments) override {
@@ -209,7 +227,7 @@ class PartCalls : public HostCallVisitor {
     CostSum below = done.below;
     if (done.shape != kNoGroup) {
       ShapeSum& shape = shapes_[done.shape];
-      if (shape.cost) below = CostOfCall(*shape.cost);
+      if (shape.cost) below = shape.cost_sum();
       if (done.counts) {
         ++shape.count;
         shape.host_ns = SaturatingSum(shape.host_ns, length);
@@ -253,6 +271,8 @@ class PartCalls : public HostCallVisitor {
   int64_t of_operators_ns() const { return of_operators_ns_; }
   int64_t of_calls_ns() const { return of_calls_ns_; }
   bool is_tree_full() const { return is_tree_full_; }
+  bool has_costs() const { return has_costs_; }
+  const DeviceRoof& roof() const { return roof_; }
   Status status() const { return status_; }
 
  private:
@@ -368,26 +388,24 @@ class PartCalls : public HostCallVisitor {
         shape_numbers_.try_emplace({call.name, inputs.strings}, static_cast<uint32_t>(shapes_.size()));
     if (is_new) {
       ShapeSum shape{.name = call.name, .inputs = inputs.strings};
-      Result<std::optional<OperatorCost>> cost = CostOf(shape);
-      if (cost.ok()) {
-        shape.cost = *cost;
-      } else {
-        NoteFailure(cost.status());
-      }
+      NoteFailure(FindCost(shape));
       shapes_.push_back(shape);
       Charge(sizeof(ShapeSum) + sizeof(ShapeKey) + 32);
     }
     open.shape = found->second;
   }
 
-  Result<std::optional<OperatorCost>> CostOf(const ShapeSum& shape) {
+  Status FindCost(ShapeSum& shape) {
     std::array<std::string, 4> texts;
     ASSIGN_OR_RETURN(texts[0], reader_.ReadString(shape.name));
     for (size_t i = 0; i < shape.inputs.size(); ++i) {
       if (shape.inputs[i] == kNoValue) continue;
       ASSIGN_OR_RETURN(texts[i + 1], reader_.ReadString(shape.inputs[i]));
     }
-    return CostOfOperator(texts[0], texts[1], texts[2], texts[3]);
+    shape.cost = CostOfOperator(texts[0], texts[1], texts[2], texts[3]);
+    if (shape.cost) shape.roof = roof_.TimeOf(*shape.cost, texts[2]);
+    has_costs_ |= shape.cost.has_value();
+    return OkStatus();
   }
 
   // What a launch started is counted once, also where a trace has its correlation twice.
@@ -431,6 +449,7 @@ class PartCalls : public HostCallVisitor {
   const LaunchedWork work_;
   SliceArgs args_;
   PartFilter operators_;
+  DeviceRoof roof_;
   MemoryCharge charge_;
   Status status_;
   RowSelection selection_;
@@ -449,6 +468,7 @@ class PartCalls : public HostCallVisitor {
   int64_t of_operators_ns_ = 0;
   int64_t of_calls_ns_ = 0;
   bool is_tree_full_ = false;
+  bool has_costs_ = false;  // of an operator
 };
 
 // What an answer is made of, for one part.
@@ -468,6 +488,13 @@ struct AnsweredPart {
 // time.
 AnalysisValue CostRateOf(double amount, int64_t ns, double scale) {
   return ns > 0 ? AnalysisValue(amount / static_cast<double>(ns) / scale) : AnalysisValue();
+}
+// roof_ns of ns. More than 100 where caches have the data already.
+AnalysisValue PeakPercentOf(double roof_ns, int64_t ns) {
+  return ns > 0 ? AnalysisValue(100 * roof_ns / static_cast<double>(ns)) : AnalysisValue();
+}
+AnalysisValue BoundName(bool is_compute_bound) {
+  return std::string(is_compute_bound ? "compute" : "memory");
 }
 constexpr double kGiga = 1;  // a byte in a nanosecond is 1 GB/s
 constexpr double kTera = 1e3;
@@ -498,6 +525,9 @@ Status AddCallRows(const AnsweredPart& of, size_t table, size_t calls) {
     const AnalysisValue flops = has_flops ? AnalysisValue(sum->cost.flops) : AnalysisValue();
     const AnalysisValue bytes = has_bytes ? AnalysisValue(sum->cost.bytes) : AnalysisValue();
     const AnalysisValue flop_rate = has_flops ? CostRateOf(sum->cost.flops, sum->device_ns, kTera) : AnalysisValue();
+    const bool has_roof = has_flops && has_bytes && sum->cost.with_roof == sum->cost.with_flops && sum->device_ns > 0;
+    const AnalysisValue of_peak = has_roof ? PeakPercentOf(sum->cost.roof_ns, sum->device_ns) : AnalysisValue();
+    const AnalysisValue bound = has_roof ? BoundName(2 * sum->cost.compute_bound > sum->cost.roof_ns) : AnalysisValue();
     const AnalysisValue byte_rate = has_bytes ? CostRateOf(sum->cost.bytes, sum->device_ns, kGiga) : AnalysisValue();
     if (table == kModuleRows) {
       RETURN_IF_ERROR(of.answer.AddRow(
@@ -509,9 +539,9 @@ Status AddCallRows(const AnsweredPart& of, size_t table, size_t calls) {
                   sum->device_ns, sum->kernels, sum->count, sum->host_ns, sum->self_host_ns}));
     } else {
       RETURN_IF_ERROR(of.answer.AddRow(
-          table,
-          {of.run(), of.rank(), std::move(name), sum->self_device_ns, of.percent(sum->self_device_ns), sum->device_ns,
-           sum->kernels, sum->count, sum->host_ns, sum->self_host_ns, flop_rate, byte_rate, flops, bytes}));
+          table, {of.run(), of.rank(), std::move(name), sum->self_device_ns, of.percent(sum->self_device_ns),
+                  sum->device_ns, sum->kernels, sum->count, sum->host_ns, sum->self_host_ns, flop_rate, byte_rate,
+                  of_peak, bound, flops, bytes}));
     }
   }
   return OkStatus();
@@ -534,6 +564,12 @@ Status AddShapeRows(const AnsweredPart& of) {
     AnalysisValue flop_rate;
     AnalysisValue byte_rate;
     AnalysisValue intensity;
+    AnalysisValue of_peak;
+    AnalysisValue bound;
+    if (sum->roof && sum->device_ns > 0) {
+      of_peak = PeakPercentOf(sum->roof->ns * static_cast<double>(sum->count), sum->device_ns);
+      bound = BoundName(sum->roof->is_compute_bound);
+    }
     if (sum->cost) {
       const auto count = static_cast<double>(sum->count);
       if (sum->cost->flops) {
@@ -548,7 +584,7 @@ Status AddShapeRows(const AnsweredPart& of) {
     }
     RETURN_IF_ERROR(of.answer.AddRow(
         kShapeRows, {of.run(), of.rank(), texts[0], texts[1], sum->device_ns, sum->count, flop_rate, byte_rate,
-                     intensity, flops, bytes, texts[2], texts[3], sum->self_device_ns, sum->host_ns}));
+                     intensity, of_peak, bound, flops, bytes, texts[2], texts[3], sum->self_device_ns, sum->host_ns}));
   }
   return OkStatus();
 }
@@ -658,7 +694,11 @@ Status AnswerOperatorsOf(const AnalysisTraces& traces, size_t part, const Device
   EventFilter filter;
   filter.categories = {"cpu_op", "Operator"};
   ASSIGN_OR_RETURN(PartFilter operators, PartFilter::Bind(filter, of, EventKind::kSlice));
-  PartCalls calls(traces, part, scope, std::move(work), std::move(args), std::move(operators));
+  DeviceRoof roof;
+  if (!args.never()) {
+    ASSIGN_OR_RETURN(roof, DeviceRoof::Find(of));
+  }
+  PartCalls calls(traces, part, scope, std::move(work), std::move(args), std::move(operators), std::move(roof));
   RETURN_IF_ERROR(VisitHostCalls(of, stop, calls));
   RETURN_IF_ERROR(calls.status());
   const AnsweredPart answered{traces, part, calls, answer};
@@ -679,6 +719,7 @@ Status AnswerOperatorsOf(const AnalysisTraces& traces, size_t part, const Device
   } else if (calls.shapes().empty()) {
     notes.Add(part, "no shapes of operators were recorded (record_shapes=True), so their arithmetic is not known");
   }
+  if (calls.has_costs() && calls.work().slices() > 0) notes.Add(part, calls.roof().Text());
   if (without_ns > 0) {
     notes.Add(part, "the launch of " + std::to_string(calls.work().without().size()) + " of " +
                         std::to_string(calls.work().slices()) +
@@ -730,6 +771,8 @@ AnalysisKind Operators() {
              {"self_host_ns", kInteger, "ns", "Of that, not in operators within it"},
              {"tflop_s", kReal, "tflop_s", "flops in device_ns"},
              {"gb_s", kReal, "gb_s", "bytes in device_ns"},
+             {"peak_percent", kReal, "percent", "The least time at the device's peaks, of device_ns; null: not known"},
+             {"bound", kText, "", "What bounds most of that: compute or memory; null: not known"},
              {"flops", kReal, "flops", "Arithmetic of all of its calls; null where that of one is not known"},
              {"bytes", kReal, "bytes", "What all of its calls move at least"}}},
            {"shapes",
@@ -742,6 +785,8 @@ AnalysisKind Operators() {
              {"tflop_s", kReal, "tflop_s", "flops of all calls in device_ns"},
              {"gb_s", kReal, "gb_s", "bytes of all calls in device_ns"},
              {"flop_per_byte", kReal, "flop_per_byte", "flops for each of bytes"},
+             {"peak_percent", kReal, "percent", "The least time at the device's peaks, of device_ns; null: not known"},
+             {"bound", kText, "", "What bounds that: compute or memory; null: not known"},
              {"flops", kReal, "flops", "Arithmetic of one call; null where it is not known"},
              {"bytes", kReal, "bytes", "What one call moves at least: inputs and result, once each"},
              {"input_types", kJson, "", "The types of its inputs"},
