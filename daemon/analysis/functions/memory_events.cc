@@ -23,9 +23,11 @@ constexpr MemoryKeys kKinetoKeys = {"Bytes",       "Addr", "Total Allocated", "T
                                     "Device Type", ""};
 constexpr MemoryKeys kNsysKeys = {"bytes", "address", "", "", "deviceId", "memKind", "memoryOperationType"};
 
-// As torch has them, by their numbers.
+// Torch's numbers of device types (c10::DeviceType), those of GPUs by whatever maker under one word.
 std::string KindOfDeviceType(int64_t type) {
-  constexpr std::string_view kNames[] = {"cpu", "gpu"};
+  constexpr std::string_view kNames[] = {"cpu",  "gpu",  "mkldnn", "opengl", "opencl", "ideep", "gpu",
+                                         "fpga", "maia", "xla",    "vulkan", "metal",  "gpu",   "gpu",
+                                         "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuse1"};
   if (type >= 0 && type < static_cast<int64_t>(std::size(kNames))) return std::string(kNames[type]);
   return "type " + std::to_string(type);
 }
