@@ -12,6 +12,7 @@
 
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
+#include "daemon/analysis/functions/host/host_calls.h"
 #include "daemon/analysis/functions/host/innermost_slices.h"
 #include "daemon/analysis/functions/launches/calls_and_work.h"
 #include "daemon/analysis/functions/memory_events.h"
@@ -47,6 +48,10 @@ class Allocators {
     Allocators made;
     EventFilter operators;
     operators.accepts_category = IsOperatorCategory;
+    EventFilter ranges;  // PyTorch's emit_nvtx writes operators as those
+    ranges.categories = {"nvtx"};
+    ranges.accepts_name = [](std::string_view name) { return NameOfCall(name).size() < name.size(); };
+    RETURN_IF_ERROR(ReadSlices(part, ranges, stop, charge, made.slices_[0]));
     EventFilter modules;
     modules.accepts_category = IsFrameCategory;
     modules.accepts_name = [](std::string_view name) { return name.starts_with(kModulePrefix); };
@@ -247,14 +252,22 @@ class PartMemory {
       ++sum.count;
       sum.largest = std::max(sum.largest, one.bytes);
     }
-    std::vector<HolderSum> sums;
-    for (auto& [holders, sum] : by_holders) {
+    std::map<std::array<std::string, 3>, HolderSum> by_names;  // calls of one operator may differ in their numbers
+    for (const auto& [holders, sum] : by_holders) {
+      std::array<std::string, 3> names;
       for (size_t i = 0; i < holders.size(); ++i) {
         if (holders[i] == kNoValue) continue;
-        ASSIGN_OR_RETURN(sum.names[i], reader_.ReadString(holders[i]));
+        ASSIGN_OR_RETURN(names[i], reader_.ReadString(holders[i]));
       }
-      sums.push_back(std::move(sum));
+      names[0] = NameOfCall(names[0]);
+      HolderSum& of_names = by_names[names];
+      of_names.names = std::move(names);
+      of_names.bytes = SaturatingSum(of_names.bytes, sum.bytes);
+      of_names.count += sum.count;
+      of_names.largest = std::max(of_names.largest, sum.largest);
     }
+    std::vector<HolderSum> sums;
+    for (auto& [names, sum] : by_names) sums.push_back(std::move(sum));
     std::sort(sums.begin(), sums.end(), [](const HolderSum& a, const HolderSum& b) {
       return std::tie(b.bytes, a.names) < std::tie(a.bytes, b.names);
     });
