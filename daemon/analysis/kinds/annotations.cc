@@ -15,6 +15,7 @@
 
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
+#include "daemon/analysis/functions/host/host_calls.h"
 #include "daemon/analysis/functions/kernel_types.h"
 #include "daemon/analysis/functions/launches/calls_and_work.h"
 #include "daemon/analysis/operators/part_filter.h"
@@ -281,7 +282,7 @@ Status AddAnnotationRows(const AnalysisTraces& traces, size_t part, PartAnnotati
   std::map<std::string, AnnotationSum> sums;
   for (const Annotation& one : of.found()) {
     ASSIGN_OR_RETURN(const std::string name, of.NameOf(one.slice.name));
-    sums[name].Add(one);
+    sums[std::string(NameOfCall(name))].Add(one);
     const auto of_host = [&](int64_t ns) { return one.is_of_host ? AnalysisValue(ns) : AnalysisValue(); };
     RETURN_IF_ERROR(answer.AddRow(kAnnotations, {traces.run(part), rank, name, one.depth, of_host(one.slice.begin_ns),
                                                  of_host(one.slice.end_ns - one.slice.begin_ns), one.device.begin_ns,
