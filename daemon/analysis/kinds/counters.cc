@@ -10,6 +10,7 @@
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "storage/base/memory_charge.h"
+#include "storage/trace/read/metric_table.h"
 #include "storage/trace/read/part_reader.h"
 
 namespace kprof {
@@ -129,7 +130,19 @@ Result<AnalysisAnswer> AnswerCounters(const AnalysisTraces& traces, const Analys
                                                      sums.first_ns, sums.last_ns, static_cast<int64_t>(track.id)}));
     }
   }
-  if (!has_some) answer.AddNote("no counters: no track of the traces has samples in what was asked for");
+  if (!has_some) {
+    answer.AddNote("no counters: no track of the traces has samples in what was asked for");
+    int64_t metrics = 0;
+    for (const TracePart& part : traces.parts()) {
+      const StoredSideTable* table = part.reader->FindSideTable(MetricSideTable().name);
+      if (table != nullptr) metrics += static_cast<int64_t>(table->rows);
+    }
+    if (metrics > 0) {
+      answer.AddNote(std::to_string(metrics) +
+                     " values were measured of kernels and not over time; table metric has them: query \"SELECT * FROM "
+                     "metric WHERE kernel IS NOT NULL\"");
+    }
+  }
   return answer;
 }
 
