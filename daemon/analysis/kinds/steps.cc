@@ -158,6 +158,25 @@ EventFilter AnnotationFilter(std::function<bool(std::string_view)> accepts) {
   return filter;
 }
 
+// Numbers that do not rise from step to step count something else: then steps are counted from 1.
+void NumberInOrder(std::vector<StepRange>& steps) {
+  bool rises = steps.size() > 1;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    rises = rises && steps[i].number && (i == 0 || *steps[i].number > *steps[i - 1].number);
+  }
+  for (size_t i = 0; i < steps.size() && !rises; ++i) steps[i].number = static_cast<int64_t>(i + 1);
+}
+
+int64_t LengthOf(const TracePart& part) {
+  int64_t begin = INT64_MAX;
+  int64_t end = INT64_MIN;
+  for (const Segment& segment : part.reader->segments(EventKind::kSlice)) {
+    begin = std::min(begin, SafeTime(segment.min_time_ns));
+    end = std::max(end, SafeTime(segment.max_end_ns));
+  }
+  return std::max<int64_t>(end - begin, 0);
+}
+
 class StepFinder {
  public:
   StepFinder(const AnalysisTraces& traces, size_t part, const StopSignal& stop)
@@ -176,7 +195,9 @@ class StepFinder {
     if (!found.steps.empty()) return found;
     ASSIGN_OR_RETURN(found, FindOne(AnnotationFilter(IsCalledStep)));
     if (!found.steps.empty()) return found;
-    return FindByOptimizer();
+    ASSIGN_OR_RETURN(found, FindByOptimizer());
+    if (!found.steps.empty()) return found;
+    return FindByTime();
   }
 
  private:
@@ -203,6 +224,33 @@ class StepFinder {
     }
     if (!between.steps.empty()) between.series = "from the end of " + found.series + " to that of the next";
     return between;
+  }
+
+  // A series that covers half of the trace is its loop, whatever it is called (vLLM: execute_context_...): one of
+  // several ranges rather than one of a single range, of these the one that covers the most.
+  Result<FoundSteps> FindByTime() {
+    const EventFilter filter = AnnotationFilter([](std::string_view name) {
+      return NameOfCall(name).size() == name.size();  // no operator of emit_nvtx
+    });
+    const int64_t whole_ns = LengthOf(part_);
+    for (const bool of_devices : {false, true}) {
+      StepSeries all;
+      RETURN_IF_ERROR(ReadStepRanges(part_, filter, of_devices, stop_, charge_, all));
+      for (const bool is_single : {false, true}) {
+        StepSeries some;
+        for (auto& [key, ranges] : all) {
+          if ((ranges.size() == 1) == is_single) some.insert({key, std::move(ranges)});
+        }
+        FoundSteps found = LongestOf(some);
+        int64_t sum = 0;
+        for (const StepRange& step : found.steps) sum = SaturatingSum(sum, step.length_ns());
+        if (!found.steps.empty() && sum >= whole_ns - sum) {
+          NumberInOrder(found.steps);
+          return found;
+        }
+      }
+    }
+    return FoundSteps();
   }
 
   const TracePart& part_;
