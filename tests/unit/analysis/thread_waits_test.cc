@@ -53,7 +53,23 @@ TEST_F(ThreadWaitsTest, FindsItWithinAnOperatorThatDoesNothingItself) {
   EXPECT_THAT(Find(), UnorderedElementsAre(std::tuple(1, 0, 2, 30), std::tuple(2, 60, 1, 200)));
 }
 
-TEST_F(ThreadWaitsTest, LeavesOutABurstThatGoesOn) {
+TEST_F(ThreadWaitsTest, FindsALongBurstThatGoesOn) {
+  AddOperator(1, 0, 20);
+  AddCall(2, 30, 360);
+  AddOperator(1, 200, 210);
+  AddOperator(1, 370, 390);
+  EXPECT_THAT(Find(),
+              UnorderedElementsAre(std::tuple(1, 20, 2, 30), std::tuple(2, 200, 1, 200), std::tuple(2, 360, 1, 370)));
+}
+
+TEST_F(ThreadWaitsTest, LeavesOutABurstThatWasThereBefore) {
+  AddCall(2, 0, 240);
+  AddOperator(1, 10, 20);
+  AddOperator(1, 250, 270);
+  EXPECT_THAT(Find(), IsEmpty());
+}
+
+TEST_F(ThreadWaitsTest, LeavesOutAShortBurstThatGoesOn) {
   AddOperator(1, 0, 20);
   AddOperator(2, 30, 110);
   AddOperator(1, 100, 120);

@@ -44,9 +44,11 @@ struct ThreadWait {
   int64_t to_ns = 0;
 };
 
-// A burst of one thread that lies whole in a quiet stretch of another of the same process: the burst waited for the
-// begin of the stretch, and the end of the stretch for the burst. Of several bursts in a stretch, the one that ends
-// last; of several stretches around a burst, the one that begins last.
+// A burst of one thread that lies in a quiet stretch of another of the same process: the burst waited for the begin of
+// the stretch, and the end of the stretch for the burst. Of several bursts in a stretch, the one that ends last; of
+// several stretches around a burst, the one that begins last.
+// A burst that goes on behind the stretch counts if 100 us of it lie in it: the other thread was woken in the middle of
+// it (autograd's threads have some work done by the one that called them). A later stretch goes by the same rule.
 std::vector<ThreadWait> FindThreadWaits(const std::map<uint32_t, ThreadTimes>& threads,
                                         const std::function<std::string(uint32_t track)>& process_of);
 
