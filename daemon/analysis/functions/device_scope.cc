@@ -90,6 +90,7 @@ Result<DeviceScope> DeviceScope::Make(const AnalysisTraces& traces, const Analys
   scope.is_hta_ = options.text("window") == "hta";
   scope.device_ = options.integer("device");
   scope.is_all_time_ = !options.integer("from") && !options.integer("to") && !options.integer("step");
+  scope.cut_ns_ = options.integer("to");
   scope.times_.assign(traces.parts().size(), {false, options.integer("from"), options.integer("to")});
   if (scope.device_) RETURN_IF_ERROR(scope.FindDevice(*scope.device_));
   if (const std::optional<int64_t> step = options.integer("step")) RETURN_IF_ERROR(scope.FindStep(*step, stop));

@@ -46,6 +46,8 @@ class DeviceScope {
   bool never(size_t part) const { return times_[part].never; }
   std::optional<int64_t> from_ns(size_t part) const { return times_[part].from_ns; }
   std::optional<int64_t> to_ns(size_t part) const { return times_[part].to_ns; }
+  // The end of the time asked for, whatever step is: work of a step may go on behind the step.
+  std::optional<int64_t> cut_ns() const { return cut_ns_; }
 
   // Selects the work of devices in that part: slices on streams, without waits and annotations that are drawn over
   // them.
@@ -70,6 +72,7 @@ class DeviceScope {
   bool is_hta_ = false;
   std::optional<int64_t> device_;
   bool is_all_time_ = true;
+  std::optional<int64_t> cut_ns_;
   std::vector<Times> times_;  // of each part
 };
 

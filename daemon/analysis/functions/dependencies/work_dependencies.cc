@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "daemon/analysis/functions/dependencies/stream_waits.h"
@@ -31,6 +32,10 @@ ApiRole ApiRoleOf(std::string_view name) {
   return ApiRole::kOther;
 }
 
+bool IsThreadCategory(std::string_view category) {
+  return category == "cpu_op" || category == "Operator" || category == "operator";
+}
+
 // The middle one of these; `otherwise` for none.
 int64_t MedianOf(std::vector<int64_t>& values, int64_t otherwise) {
   if (values.empty()) return otherwise;
@@ -49,6 +54,7 @@ class DependencyMaker {
   Result<std::optional<WorkDependencies>> Make(const StopSignal& stop) {
     ASSIGN_OR_RETURN(CallsAndWork read, CallsAndWork::Read(traces_, part_, scope_, stop));
     made_.work_ = std::make_unique<CallsAndWork>(std::move(read));
+    if (scope_.cut_ns()) made_.work_->CutAt(*scope_.cut_ns());
     RETURN_IF_ERROR(Choose());
     if (chosen_work_ == 0) return std::optional<WorkDependencies>();
     RETURN_IF_ERROR(made_.charge().Grow(static_cast<int64_t>((calls().size() + work().size()) * kBytesOfEach)));
@@ -84,7 +90,8 @@ class DependencyMaker {
     is_work_chosen_.resize(work().size());
     for (size_t i = 0; i < work().size(); ++i) {
       const bool is_launched = CallOf(i) != kNone && is_call_chosen_[CallOf(i)];
-      is_work_chosen_[i] = is_launched || IsWithin(work()[i].begin_ns);
+      const bool is_cut = work()[i].begin_ns >= scope_.cut_ns().value_or(INT64_MAX);
+      is_work_chosen_[i] = !is_cut && (is_launched || IsWithin(work()[i].begin_ns));
       if (!is_work_chosen_[i]) continue;
       ++chosen_work_;
       if (CallOf(i) == kNone) ++made_.unlaunched_;
@@ -108,13 +115,21 @@ class DependencyMaker {
 
   Status FindThreadWaits(const StopSignal& stop) {
     EventFilter filter;
-    filter.accepts_category = [](std::string_view category) {
-      return category == "cpu_op" || category == "Operator" || category == "operator";
-    };
     filter.first_begin_ns = scope_.from_ns(part_);
     if (to_ns_ != INT64_MAX) filter.last_begin_ns = to_ns_ - 1;
+    filter.accepts_category = [](std::string_view category) {
+      return category == "user_annotation" || IsThreadCategory(category);  // older versions of PyTorch
+    };
+    filter.accepts_name = [](std::string_view name) { return name.starts_with("ProfilerStep#"); };
+    std::vector<PartSlice> steps;
+    RETURN_IF_ERROR(ReadSlices(traces_.parts()[part_], filter, stop, made_.charge(), steps));
+    filter.accepts_category = IsThreadCategory;
+    filter.accepts_name = nullptr;
     std::vector<PartSlice> operators;
     RETURN_IF_ERROR(ReadSlices(traces_.parts()[part_], filter, stop, made_.charge(), operators));
+    std::unordered_set<int64_t> step_names;
+    for (const PartSlice& step : steps) step_names.insert(step.name);
+    std::erase_if(operators, [&](const PartSlice& slice) { return step_names.contains(slice.name); });
     SortByTrack(operators);
     std::vector<PartSlice> chosen;
     RETURN_IF_ERROR(made_.charge().Grow(static_cast<int64_t>(calls().size() * sizeof(PartSlice))));
@@ -122,19 +137,22 @@ class DependencyMaker {
       if (is_call_chosen_[i]) chosen.push_back(calls()[i]);
     }
     threads_ = ThreadActivity(operators, chosen);
-    // The steps themselves say where a thread's time begins and ends.
-    filter.accepts_category = [](std::string_view category) { return category == "user_annotation"; };
-    filter.accepts_name = [](std::string_view name) { return name.starts_with("ProfilerStep#"); };
-    std::vector<PartSlice> steps;
-    RETURN_IF_ERROR(ReadSlices(traces_.parts()[part_], filter, stop, made_.charge(), steps));
-    for (const PartSlice& step : steps) {
-      if (reader_.tracks()[step.track].kind == "gpu_stream") continue;
-      ThreadTimes& thread = threads_[step.track];
-      thread.Extend(step.begin_ns, step.end_ns);
-    }
     const auto process_of = [this](uint32_t track) { return reader_.tracks()[track].pid.value_or(""); };
     thread_waits_ = kprof::FindThreadWaits(threads_, process_of);
-    for (auto& [track, thread] : threads_) thread.Forget();
+    for (auto& [track, thread] : threads_) {
+      thread.Forget();
+      thread.end_ns = INT64_MIN;
+    }
+    // What is not over when the time is that is asked for does not say when the thread is done.
+    const auto extend = [this](const PartSlice& slice) {
+      threads_[slice.track].Extend(slice.begin_ns, slice.end_ns <= to_ns_ ? slice.end_ns : slice.begin_ns);
+    };
+    for (const PartSlice& slice : operators) extend(slice);
+    for (const PartSlice& slice : chosen) extend(slice);
+    // The steps themselves say where a thread's time begins and ends.
+    for (const PartSlice& step : steps) {
+      if (reader_.tracks()[step.track].kind != "gpu_stream") extend(step);
+    }
     return OkStatus();
   }
 

@@ -74,6 +74,14 @@ Result<CallsAndWork> CallsAndWork::Read(const AnalysisTraces& traces, size_t par
   return made;
 }
 
+void CallsAndWork::CutAt(int64_t time_ns) {
+  for (std::vector<PartSlice>* slices : {&calls_, &work_}) {
+    for (PartSlice& slice : *slices) {
+      if (slice.begin_ns < time_ns) slice.end_ns = std::min(slice.end_ns, time_ns);
+    }
+  }
+}
+
 Status CallsAndWork::FindCalls() {
   std::vector<std::pair<int64_t, uint32_t>> by_correlation;
   RETURN_IF_ERROR(

@@ -51,6 +51,8 @@ class CallsAndWork {
   const std::vector<PartSlice>& work() const { return work_; }
   // An index of calls(), or kNoCall: its launch is not in the trace.
   uint32_t call_of(size_t work) const { return call_of_[work]; }
+  // Whatever ends later ends at that time, unless it begins later, too.
+  void CutAt(int64_t time_ns);
   // Give the vectors that are made beside these to it.
   MemoryCharge& charge() { return *charge_; }
 
