@@ -419,7 +419,12 @@ class PathAnswer {
     }
     if (of.assumed_events() > 0) {
       answer_.AddNote(traces_.NameOf(part_) + ": it does not tell which events streams wait for; " +
-                      std::to_string(of.assumed_events()) + " such waits follow the order of the calls");
+                      std::to_string(of.assumed_events()) +
+                      " such waits follow the order of the calls, and the times of the work");
+    }
+    if (of.unknown_events() > 0) {
+      answer_.AddNote(traces_.NameOf(part_) + ": it does not tell what streams waited for, " +
+                      std::to_string(of.unknown_events()) + (of.unknown_events() == 1 ? " time" : " times"));
     }
     if (of.graph().left_out() > 0) {
       answer_.AddNote(traces_.NameOf(part_) + ": " + std::to_string(of.graph().left_out()) +

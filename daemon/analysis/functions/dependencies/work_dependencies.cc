@@ -18,6 +18,7 @@ namespace kprof {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
+constexpr int64_t kMostEventGapNs = 20'000;  // a stream goes on that soon behind what it waited for
 
 // What a call does besides launching, as its name tells.
 enum class ApiRole : uint8_t { kOther, kCopy, kFree, kDeviceWait, kWait, kRecord, kStreamWait };
@@ -474,8 +475,9 @@ class DependencyMaker {
     }
     for (const Cause& cause : causes) {
       const int64_t recorded = work()[i].begin_ns - graph().recorded()[cause.point];
-      graph().Add(
-          {cause.point, work_begin_[i], &cause == binding ? recorded : cause.least_ns, cause.kind, cause.subject});
+      const bool is_unknown_event = &cause == binding && has_waited_.contains(i);
+      graph().Add({cause.point, work_begin_[i], &cause == binding ? recorded : cause.least_ns,
+                   is_unknown_event ? DependencyKind::kEvent : cause.kind, is_unknown_event ? i : cause.subject});
     }
   }
 
@@ -520,6 +522,9 @@ class DependencyMaker {
       uint32_t launched = kNone;  // the last work of the thread
       uint32_t recorded = kNone;  // of its last record of an event: the work before it
       std::vector<uint32_t> waits;
+      int64_t waited_ns = INT64_MIN;               // its last wait of which nothing is told
+      bool has_waited = false;                     // since it launched something
+      std::unordered_map<uint32_t, int64_t> seen;  // by stream, the last wait before its last launch
     };
     std::unordered_map<uint32_t, Thread> threads;
     std::unordered_map<uint32_t, uint32_t> last_of_streams;
@@ -547,8 +552,10 @@ class DependencyMaker {
           const auto& last = recorded->second.empty() ? last_of_streams : recorded->second;
           const auto of = last.find(wait->second->on_track);
           if (of != last.end()) waiting_streams[wait->second->track].push_back(of->second);
-        } else if (thread.recorded != kNone) {
-          thread.waits.push_back(thread.recorded);
+        } else {
+          if (thread.recorded != kNone) thread.waits.push_back(thread.recorded);
+          thread.waited_ns = calls()[call].begin_ns;
+          thread.has_waited = true;
         }
       }
       const auto launched = of_calls_.find(call);
@@ -559,6 +566,12 @@ class DependencyMaker {
         waits_of_.emplace(first, of);
         ++made_.assumed_events_;
       }
+      // Records that the trace does not have, or of another thread: the end of the work tells.
+      const auto [seen, is_first] = thread.seen.try_emplace(work()[first].track, INT64_MIN);
+      const bool is_untold = thread.has_waited && thread.waits.empty();
+      if (seen->second < thread.waited_ns) FindWaitByEnd(first, thread.waited_ns, is_untold);
+      seen->second = thread.waited_ns;
+      thread.has_waited = false;
       // A wait of a stream that the thread launches nothing on is some other thread's.
       thread.waits.clear();
       for (const uint32_t i : launched->second) {
@@ -572,6 +585,35 @@ class DependencyMaker {
       thread.launched = launched->second.back();
     }
     return OkStatus();
+  }
+
+  // What ended last of all that was launched on other streams before the wait, if it ended right before `i` began and
+  // nothing else had kept it so long. `is_untold`: it is launched right behind the wait, and no record tells for what.
+  void FindWaitByEnd(uint32_t i, int64_t waited_ns, bool is_untold) {
+    const int64_t begin = work()[i].begin_ns;
+    int64_t ready = LaunchReady(i);
+    if (Before(i) != kNone) ready = std::max(ready, work()[Before(i)].end_ns);
+    if (ready >= begin) return;
+    const std::string process = ProcessOf(calls()[CallOf(i)].track);
+    auto at = std::upper_bound(by_end_.begin(), by_end_.end(), begin,
+                               [this](int64_t time, uint32_t of) { return time < work()[of].end_ns; });
+    constexpr int kMostTried = 1024;
+    for (int tried = 0; at != by_end_.begin() && tried < kMostTried; ++tried) {
+      const uint32_t of = *--at;
+      if (work()[of].end_ns <= ready || work()[of].end_ns < begin - kMostEventGapNs) break;
+      const uint32_t call = CallOf(of);
+      if (of == i || work()[of].track == work()[i].track) continue;
+      if (call != kNone && (calls()[call].begin_ns > waited_ns || ProcessOf(calls()[call].track) != process)) continue;
+      const auto [first, end] = waits_of_.equal_range(i);
+      if (std::any_of(first, end, [of](const auto& wait) { return wait.second == of; })) return;
+      waits_of_.emplace(i, of);
+      ++made_.assumed_events_;
+      return;
+    }
+    if (is_untold && ready < begin - kMostEventGapNs) {
+      has_waited_.insert(i);
+      ++made_.unknown_events_;
+    }
   }
 
   const AnalysisTraces& traces_;
@@ -600,6 +642,7 @@ class DependencyMaker {
   std::vector<uint32_t> wait_for_;                             // of each call, what it waited for
   std::unordered_multimap<uint32_t, uint32_t> also_wait_for_;  // and what had ended before
   WorkWaits waits_of_;                                         // for events
+  std::unordered_set<uint32_t> has_waited_;                    // for an event of which nothing is known
 };
 
 Result<std::optional<WorkDependencies>> WorkDependencies::Read(const AnalysisTraces& traces, size_t part,

@@ -20,7 +20,8 @@ namespace kprof {
 
 class WorkDependencies {
  public:
-  // Takes what begins in the time that the scope asks for, and work that was launched in it. Nothing: no device worked.
+  // Takes what begins in the time that the scope asks for, and work that was launched in it; where it asks for a time
+  // (and not for a step) all ends with that. Nothing: no device worked.
   static Result<std::optional<WorkDependencies>> Read(const AnalysisTraces& traces, size_t part,
                                                       const DeviceScope& scope, const StopSignal& stop);
 
@@ -32,7 +33,8 @@ class WorkDependencies {
   // kind sync one of work().calls(); of kinds host and thread the track of the thread; of kind start nothing.
 
   int64_t unlaunched() const { return unlaunched_; }          // work whose launch is not in the trace
-  int64_t assumed_events() const { return assumed_events_; }  // waits of streams that only the order of calls tells
+  int64_t assumed_events() const { return assumed_events_; }  // waits of streams that only order and times tell
+  int64_t unknown_events() const { return unknown_events_; }  // waits of streams, and nothing tells for what
 
  private:
   friend class DependencyMaker;
@@ -42,6 +44,7 @@ class WorkDependencies {
   std::unique_ptr<DependencyGraph> graph_;
   int64_t unlaunched_ = 0;
   int64_t assumed_events_ = 0;
+  int64_t unknown_events_ = 0;
 };
 
 }  // namespace kprof
