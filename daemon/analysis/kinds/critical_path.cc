@@ -13,6 +13,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "daemon/analysis/analysis_kind.h"
@@ -31,6 +32,7 @@ namespace {
 
 enum PathTable : size_t { kPathKinds, kPathNames, kWhatIf, kPath };
 constexpr size_t kMostNamesTried = 10;
+constexpr int64_t kMostStretchesRead = 32;
 constexpr double kTwice = 2;
 constexpr std::string_view kNothingOpen = "(no slice)";
 
@@ -143,16 +145,36 @@ class PartPath {
     int64_t total_ns = 0;
   };
 
-  // `is_exact`: the name has no wildcards.
-  Result<Prediction> Predict(std::span<const Change> changes, bool is_exact, const StopSignal& stop) {
+  Result<Prediction> Predict(std::span<const Change> changes, const StopSignal& stop) {
     RETURN_IF_ERROR(StillWanted(stop));
     Prediction prediction;
     std::vector<int64_t> lengths = lengths_;
     for (const Change& change : changes) {
-      RETURN_IF_ERROR(Apply(change, is_exact, stop, lengths, prediction));
+      ASSIGN_OR_RETURN(const std::set<int64_t> names, FindNames(change.name));
+      if (names.empty()) continue;
+      MemoryCharge charge(traces_.take_memory());
+      ASSIGN_OR_RETURN(const std::vector<PartSlice> slices, ReadHostSlices(names, stop, charge));
+      Apply(names, change.factor, HostTimesOf(slices), lengths, prediction);
     }
     prediction.total_ns = graph().EndWith(lengths) - graph().recorded()[DependencyGraph::kOrigin];
     return prediction;
+  }
+
+  // How long all would take if the slices of one of these names took a `factor`th of their time, for each name alone.
+  Result<std::vector<int64_t>> PredictEach(std::span<const int64_t> names, double factor, const StopSignal& stop) {
+    MemoryCharge charge(traces_.take_memory());
+    ASSIGN_OR_RETURN(const std::vector<PartSlice> slices, ReadHostSlices({names.begin(), names.end()}, stop, charge));
+    std::unordered_map<int64_t, std::vector<PartSlice>> of_names;
+    for (const PartSlice& slice : slices) of_names[slice.name].push_back(slice);
+    std::vector<int64_t> totals;
+    for (const int64_t name : names) {
+      RETURN_IF_ERROR(StillWanted(stop));
+      Prediction prediction;
+      std::vector<int64_t> lengths = lengths_;
+      Apply({name}, factor, HostTimesOf(of_names[name]), lengths, prediction);
+      totals.push_back(graph().EndWith(lengths) - graph().recorded()[DependencyGraph::kOrigin]);
+    }
+    return totals;
   }
 
  private:
@@ -186,7 +208,7 @@ class PartPath {
           break;
       }
       if (one.kind != DependencyKind::kHost) {
-        CountName(piece.kind, piece.name, piece.end_ns - piece.begin_ns);
+        CountName(piece.kind, piece.name, piece.end_ns - piece.begin_ns, 1);
         pieces_.push_back(piece);
       } else if (!of_host.empty() && of_host.back().end_ns == piece.begin_ns && of_host.back().track == piece.track) {
         of_host.back().end_ns = piece.end_ns;
@@ -203,17 +225,28 @@ class PartPath {
     return OkStatus();
   }
 
-  void CountName(DependencyKind kind, int64_t name, int64_t ns) {
+  void CountName(DependencyKind kind, int64_t name, int64_t ns, int64_t pieces) {
     PathName& of = names_[{kind, name}];
     of.kind = kind;
     of.name = name;
     of.path_ns += ns;
-    ++of.pieces;
+    of.pieces += pieces;
+  }
+
+  // In the order of time. Where the path is on a device for long, nothing is read.
+  Status NameHostPieces(std::span<PathPiece> of_host, const StopSignal& stop) {
+    const int64_t long_ns = total_ns() / kMostStretchesRead;
+    while (!of_host.empty()) {
+      size_t end = 1;
+      while (end < of_host.size() && of_host[end].begin_ns - of_host[end - 1].end_ns <= long_ns) ++end;
+      RETURN_IF_ERROR(NameStretch(of_host.first(end), stop));
+      of_host = of_host.subspan(end);
+    }
+    return OkStatus();
   }
 
   // Each after the slice that was the innermost one for most of it; counts all that were.
-  Status NameHostPieces(std::vector<PathPiece>& of_host, const StopSignal& stop) {
-    if (of_host.empty()) return OkStatus();
+  Status NameStretch(std::span<PathPiece> of_host, const StopSignal& stop) {
     EventFilter filter;
     filter.from_ns = of_host.front().begin_ns;
     filter.to_ns = of_host.back().end_ns;
@@ -228,21 +261,26 @@ class PartPath {
     RETURN_IF_ERROR(ReadSlices(traces_.parts()[part_], filter, stop, charge, slices));
     SortByTrack(slices);
     InnermostSlices innermost(slices);
-    std::unordered_map<int64_t, int64_t> within;
+    struct Share {
+      int64_t ns = 0;
+      int64_t pieces = 0;
+    };
+    std::unordered_map<int64_t, Share> within;
     for (PathPiece& whole : of_host) {
       within.clear();
       for (int64_t at = whole.begin_ns; at < whole.end_ns;) {
         const InnermostSlices::Stretch stretch = innermost.At(whole.track, at);
         const int64_t end = std::min(whole.end_ns, stretch.until_ns);
-        const int64_t name = stretch.slice == nullptr ? kNoValue : stretch.slice->name;
-        CountName(DependencyKind::kHost, name, end - at);
-        within[name] += end - at;
+        Share& share = within[stretch.slice == nullptr ? kNoValue : stretch.slice->name];
+        share.ns += end - at;
+        ++share.pieces;
         at = end;
       }
       int64_t most = -1;
-      for (const auto& [name, ns] : within) {
-        if (std::pair(ns, name) > std::pair(most, whole.name)) {
-          most = ns;
+      for (const auto& [name, share] : within) {
+        CountName(DependencyKind::kHost, name, share.ns, share.pieces);
+        if (std::pair(share.ns, name) > std::pair(most, whole.name)) {
+          most = share.ns;
           whole.name = name;
         }
       }
@@ -250,76 +288,95 @@ class PartPath {
     return OkStatus();
   }
 
-  Status Apply(const Change& change, bool is_exact, const StopSignal& stop, std::vector<int64_t>& lengths,
-               Prediction& prediction) {
+  // The numbers of this name, or of those that match it where nothing is called so.
+  Result<std::set<int64_t>> FindNames(const std::string& name) {
     std::set<int64_t> names;
-    ASSIGN_OR_RETURN(const std::optional<int64_t> same, reader_.FindString(change.name));
-    if (same) names.insert(*same);
-    if (!is_exact && names.empty() && HasWildcards(change.name)) {
+    ASSIGN_OR_RETURN(const std::optional<int64_t> same, reader_.FindString(name));
+    if (same) {
+      names.insert(*same);
+    } else if (HasWildcards(name)) {
       RETURN_IF_ERROR(reader_.ForEachString([&](int64_t id, std::string_view text) {
-        if (MatchesPattern(change.name, text)) names.insert(id);
+        if (MatchesPattern(name, text)) names.insert(id);
         return true;
       }));
     }
-    if (names.empty()) return OkStatus();
+    return names;
+  }
+
+  // The slices of threads that have one of these names, by track and begin.
+  Result<std::vector<PartSlice>> ReadHostSlices(const std::set<int64_t>& names, const StopSignal& stop,
+                                                MemoryCharge& charge) {
+    std::unordered_set<std::string> texts;
+    for (const int64_t name : names) {
+      ASSIGN_OR_RETURN(std::string text, reader_.ReadString(name));
+      texts.insert(std::move(text));
+    }
+    EventFilter filter;
+    filter.accepts_name = [&](std::string_view name) { return texts.contains(std::string(name)); };
+    for (const TrackRow& track : reader_.tracks()) {
+      if (track.kind != "gpu_stream") filter.tracks.push_back(track.id);
+    }
+    std::vector<PartSlice> slices;
+    if (filter.tracks.empty()) return slices;
+    RETURN_IF_ERROR(ReadSlices(traces_.parts()[part_], filter, stop, charge, slices));
+    SortByTrack(slices);
+    return slices;
+  }
+
+  // The times in which slices are open.
+  struct HostTimes {
+    std::unordered_map<uint32_t, std::vector<Interval>> of_tracks;
+    int64_t slices = 0;
+    int64_t ns = 0;
+  };
+
+  // REQUIRES: SortByTrack.
+  static HostTimes HostTimesOf(std::span<const PartSlice> slices) {
+    HostTimes times{.slices = static_cast<int64_t>(slices.size())};
+    for (const PartSlice& slice : slices) {
+      std::vector<Interval>& open = times.of_tracks[slice.track];
+      if (!open.empty() && slice.begin_ns <= open.back().end_ns) {
+        if (slice.end_ns <= open.back().end_ns) continue;
+        times.ns += slice.end_ns - open.back().end_ns;
+        open.back().end_ns = slice.end_ns;
+      } else {
+        times.ns += slice.end_ns - slice.begin_ns;
+        open.push_back({slice.begin_ns, slice.end_ns});
+      }
+    }
+    return times;
+  }
+
+  void Apply(const std::set<int64_t>& names, double factor, const HostTimes& of_host, std::vector<int64_t>& lengths,
+             Prediction& prediction) const {
     const std::vector<PartSlice>& work = dependencies_->work().work();
-    ASSIGN_OR_RETURN(const auto of_host, ReadHostTimes(change, is_exact || same, stop, prediction));
+    const int64_t only = names.size() == 1 ? *names.begin() : kNoValue;
+    prediction.is_found |= of_host.slices > 0;
+    prediction.changed += of_host.slices;
+    prediction.changed_ns = SaturatingSum(prediction.changed_ns, of_host.ns);
     for (size_t i = 0; i < lengths.size(); ++i) {
       const Dependency& one = graph().dependencies()[i];
       if (one.kind == DependencyKind::kDevice) {
-        if (!names.contains(work[one.subject].name)) continue;
+        const int64_t name = work[one.subject].name;
+        if (only != kNoValue ? name != only : !names.contains(name)) continue;
         prediction.is_found = true;
         // Of work that overlaps the next on its stream there is a second dependency.
         if (graph().recorded()[one.to] == work[one.subject].end_ns) {
           ++prediction.changed;
           prediction.changed_ns = SaturatingSum(prediction.changed_ns, lengths_[i]);
         }
-        lengths[i] = Scaled(lengths[i], change.factor);
-      } else if (one.kind == DependencyKind::kHost && lengths_[i] > 0) {
-        const auto found = of_host.find(one.subject);
-        if (found == of_host.end()) continue;
+        lengths[i] = Scaled(lengths[i], factor);
+      } else if (one.kind == DependencyKind::kHost && lengths_[i] > 0 && of_host.slices > 0) {
+        const auto found = of_host.of_tracks.find(one.subject);
+        if (found == of_host.of_tracks.end()) continue;
         const int64_t from = graph().recorded()[one.from];
         const int64_t to = graph().recorded()[one.to];
         // A call that waited has less time of its own than lies between its points.
         const int64_t within = std::min(TimeWithin(found->second, from, to), lengths_[i]);
-        lengths[i] += Scaled(within, change.factor) - within;
+        lengths[i] += Scaled(within, factor) - within;
         lengths[i] = std::max<int64_t>(lengths[i], 0);
       }
     }
-    return OkStatus();
-  }
-
-  // The times in which slices of that name are open, by track.
-  Result<std::unordered_map<uint32_t, std::vector<Interval>>> ReadHostTimes(const Change& change, bool is_exact,
-                                                                            const StopSignal& stop,
-                                                                            Prediction& prediction) {
-    EventFilter filter;
-    const bool has_wildcards = HasWildcards(change.name);
-    if (!has_wildcards || !is_exact) {
-      filter.names = {change.name};
-    } else {
-      filter.accepts_name = [&](std::string_view name) { return name == change.name; };
-    }
-    std::vector<PartSlice> slices;
-    MemoryCharge charge(traces_.take_memory());
-    RETURN_IF_ERROR(ReadSlices(traces_.parts()[part_], filter, stop, charge, slices));
-    SortByTrack(slices);
-    std::unordered_map<uint32_t, std::vector<Interval>> of_tracks;
-    for (const PartSlice& slice : slices) {
-      if (reader_.tracks()[slice.track].kind == "gpu_stream") continue;
-      prediction.is_found = true;
-      ++prediction.changed;
-      std::vector<Interval>& open = of_tracks[slice.track];
-      if (!open.empty() && slice.begin_ns <= open.back().end_ns) {
-        if (slice.end_ns <= open.back().end_ns) continue;
-        prediction.changed_ns += slice.end_ns - open.back().end_ns;
-        open.back().end_ns = slice.end_ns;
-      } else {
-        prediction.changed_ns += slice.end_ns - slice.begin_ns;
-        open.push_back({slice.begin_ns, slice.end_ns});
-      }
-    }
-    return of_tracks;
   }
 
   static int64_t TimeWithin(const std::vector<Interval>& open, int64_t from_ns, int64_t to_ns) {
@@ -364,49 +421,53 @@ class PathAnswer {
       const auto kind = static_cast<DependencyKind>(i);
       const int64_t bound = path_.BoundOf(kind);
       RETURN_IF_ERROR(answer_.AddRow(
-          kPathKinds, RowOf({std::string(DependencyKindName(kind)), ns[i], PercentOf(ns[i], path_.total_ns()),
-                             path_.total_ns() - bound, bound, pieces[i], path_.total_ns()})));
+          kPathKinds, RowOf(std::string(DependencyKindName(kind)), ns[i], PercentOf(ns[i], path_.total_ns()),
+                            path_.total_ns() - bound, bound, pieces[i], path_.total_ns())));
     }
     return OkStatus();
   }
 
   Status AddNames(const StopSignal& stop) {
-    size_t tried = 0;
-    for (const PathName& of : path_.names()) {
-      ASSIGN_OR_RETURN(const std::string name, path_.NameOf(of.name));
+    const std::vector<PathName> names = path_.names();
+    std::vector<size_t> tried;
+    for (size_t i = 0; i < names.size() && tried.size() < kMostNamesTried; ++i) {
+      const bool has_time = names[i].kind == DependencyKind::kDevice || names[i].kind == DependencyKind::kHost;
+      if (has_time && names[i].name != kNoValue) tried.push_back(i);
+    }
+    std::vector<int64_t> numbers;
+    for (const size_t i : tried) numbers.push_back(names[i].name);
+    ASSIGN_OR_RETURN(const std::vector<int64_t> predicted, path_.PredictEach(numbers, kTwice, stop));
+    size_t next = 0;
+    for (size_t i = 0; i < names.size(); ++i) {
+      const PathName& of = names[i];
+      ASSIGN_OR_RETURN(std::string name, path_.NameOf(of.name));
       AnalysisValue saves;
-      const bool has_time = of.kind == DependencyKind::kDevice || of.kind == DependencyKind::kHost;
-      if (has_time && of.name != kNoValue && tried < kMostNamesTried) {
-        ++tried;
-        const Change change{name, kTwice};
-        ASSIGN_OR_RETURN(const PartPath::Prediction prediction, path_.Predict({&change, 1}, true, stop));
-        saves = path_.total_ns() - prediction.total_ns;
-      }
-      RETURN_IF_ERROR(
-          answer_.AddRow(kPathNames, RowOf({std::string(DependencyKindName(of.kind)), NameValue(of.kind, of.name, name),
-                                            of.path_ns, PercentOf(of.path_ns, path_.total_ns()), saves, of.pieces})));
+      if (next < tried.size() && tried[next] == i) saves = path_.total_ns() - predicted[next++];
+      RETURN_IF_ERROR(answer_.AddRow(
+          kPathNames, RowOf(std::string(DependencyKindName(of.kind)), NameValue(of.kind, of.name, std::move(name)),
+                            of.path_ns, PercentOf(of.path_ns, path_.total_ns()), saves, of.pieces)));
     }
     return OkStatus();
   }
 
   // False: nothing has such a name.
   Result<bool> AddWhatIf(const std::string& text, std::span<const Change> changes, const StopSignal& stop) {
-    ASSIGN_OR_RETURN(const PartPath::Prediction prediction, path_.Predict(changes, false, stop));
+    ASSIGN_OR_RETURN(const PartPath::Prediction prediction, path_.Predict(changes, stop));
     if (!prediction.is_found) return false;
     const int64_t saves = path_.total_ns() - prediction.total_ns;
-    RETURN_IF_ERROR(answer_.AddRow(kWhatIf, RowOf({text, saves, PercentOf(saves, path_.total_ns()), prediction.total_ns,
-                                                   path_.total_ns(), prediction.changed, prediction.changed_ns})));
+    RETURN_IF_ERROR(answer_.AddRow(kWhatIf, RowOf(text, saves, PercentOf(saves, path_.total_ns()), prediction.total_ns,
+                                                  path_.total_ns(), prediction.changed, prediction.changed_ns)));
     return true;
   }
 
   Status AddPath() {
     for (const PathPiece& piece : path_.pieces()) {
-      ASSIGN_OR_RETURN(const std::string name, path_.NameOf(piece.name));
+      ASSIGN_OR_RETURN(std::string name, path_.NameOf(piece.name));
       const TrackRow* track = path_.track(piece);
       RETURN_IF_ERROR(answer_.AddRow(
-          kPath, RowOf({piece.begin_ns, piece.end_ns - piece.begin_ns, std::string(DependencyKindName(piece.kind)),
-                        NameValue(piece.kind, piece.name, name),
-                        track == nullptr ? AnalysisValue() : AnalysisValue(track->name)})));
+          kPath, RowOf(piece.begin_ns, piece.end_ns - piece.begin_ns, std::string(DependencyKindName(piece.kind)),
+                       NameValue(piece.kind, piece.name, std::move(name)),
+                       track == nullptr ? AnalysisValue() : AnalysisValue(track->name))));
     }
     return OkStatus();
   }
@@ -434,13 +495,18 @@ class PathAnswer {
 
  private:
   // Only time of the host may be nobody's.
-  static AnalysisValue NameValue(DependencyKind kind, int64_t number, const std::string& name) {
-    return number == kNoValue && kind != DependencyKind::kHost ? AnalysisValue() : AnalysisValue(name);
+  static AnalysisValue NameValue(DependencyKind kind, int64_t number, std::string name) {
+    return number == kNoValue && kind != DependencyKind::kHost ? AnalysisValue() : AnalysisValue(std::move(name));
   }
 
-  AnalysisAnswer::Row RowOf(std::initializer_list<AnalysisValue> values) const {
-    AnalysisAnswer::Row row = {traces_.run(part_), ValueOf(traces_.parts()[part_].rank)};
-    row.insert(row.end(), values);
+  // The path has ten thousand names of hundreds of letters: they are moved.
+  template <typename... Values>
+  AnalysisAnswer::Row RowOf(Values&&... values) const {
+    AnalysisAnswer::Row row;
+    row.reserve(2 + sizeof...(values));
+    row.push_back(traces_.run(part_));
+    row.push_back(ValueOf(traces_.parts()[part_].rank));
+    (row.push_back(AnalysisValue(std::forward<Values>(values))), ...);
     return row;
   }
 
