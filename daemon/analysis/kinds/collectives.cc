@@ -1,7 +1,6 @@
 // Collectives across ranks: who was late, what it cost, how fast they were. Docs: docs/analyses/collectives.md.
 #include <algorithm>
 #include <charconv>
-#include <compare>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -468,7 +467,9 @@ struct MessageKey {
   CollectiveKind kind = CollectiveKind::kOther;
   std::optional<bool> between_nodes;
   int size = 0;  // the power of two below it; -1: 0 bytes
-  auto operator<=>(const MessageKey&) const = default;
+  bool operator<(const MessageKey& other) const {
+    return std::tie(kind, between_nodes, size) < std::tie(other.kind, other.between_nodes, other.size);
+  }
 };
 
 struct MessageSum {
@@ -578,11 +579,10 @@ class RunAnswer {
       if (clock.state == ClockState::kEstimated) state = "estimated";
       const bool is_known = clock.state != ClockState::kUnknown;
       RETURN_IF_ERROR(answer_.AddRow(
-          kRankSums,
-          {name_, run_.ranks[rank].number, sum.wait_ns, sum.times_last, sum.collectives, sum.matched,
-           sum.communication_ns, sum.communication_ns - sum.wait_ns, PercentOf(sum.wait_ns, sum.communication_ns),
-           sum.delay_ns, sum.others_wait_ns, std::string(state),
-           is_known ? AnalysisValue(clock.offset_ns) : AnalysisValue(), ValueOf(clock.error_ns)}));
+          kRankSums, {name_, run_.ranks[rank].number, sum.wait_ns, sum.times_last, sum.others_wait_ns, sum.delay_ns,
+                      sum.collectives, sum.matched, sum.communication_ns, sum.communication_ns - sum.wait_ns,
+                      PercentOf(sum.wait_ns, sum.communication_ns), std::string(state),
+                      is_known ? AnalysisValue(clock.offset_ns) : AnalysisValue(), ValueOf(clock.error_ns)}));
     }
     return OkStatus();
   }
@@ -784,13 +784,13 @@ AnalysisKind Collectives() {
              {"rank", kInteger, "", "The rank; the device where a trace has several, or no rank"},
              {"wait_ns", kInteger, "ns", "How long its kernels waited for later ranks"},
              {"times_last", kInteger, "", "In how many collectives it was the last to begin"},
+             {"others_wait_ns", kInteger, "ns", "How long all others waited where it was last, added up"},
+             {"delay_ns", kInteger, "ns", "How long after the last but one it began, where it was last, added up"},
              {"collectives", kInteger, "", "How many it has"},
              {"matched", kInteger, "", "How many other ranks show, too"},
              {"communication_ns", kInteger, "ns", "Of its kernels of matched collectives, added up"},
              {"transfer_ns", kInteger, "ns", "communication_ns without wait_ns"},
              {"wait_percent", kReal, "percent", "wait_ns of communication_ns"},
-             {"delay_ns", kInteger, "ns", "How long after the last but one it began, where it was last, added up"},
-             {"others_wait_ns", kInteger, "ns", "How long all others waited where it was last, added up"},
              {"clock", kText, "", "common: compared as it is; estimated: its offset is taken off; unknown: as it is"},
              {"clock_offset_ns", kInteger, "ns", "By how much its clock is ahead"},
              {"clock_error_ns", kInteger, "ns", "How far its ends are from those of the others, on the median"}}},

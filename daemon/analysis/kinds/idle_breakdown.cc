@@ -183,10 +183,10 @@ class IdleOfPart {
              std::to_string(times.ns[at]) + "}";
     }
     return answer.AddRow(
-        kGaps, {traces_.run(part_), ValueOf(traces_.parts()[part_].rank), ValueOf(device), gap.time.begin_ns, length,
-                std::string(IdleCauseName(gap.cause)), std::string(HostActivityName(activity)),
-                PercentOf(times.ns[static_cast<size_t>(activity)], length), std::move(host_name), std::move(before),
-                std::move(after), all + "]"});
+        kGaps,
+        {traces_.run(part_), ValueOf(traces_.parts()[part_].rank), ValueOf(device), gap.time.begin_ns, length,
+         std::string(IdleCauseName(gap.cause)), std::string(HostActivityName(activity)), std::move(host_name),
+         PercentOf(times.ns[static_cast<size_t>(activity)], length), std::move(before), std::move(after), all + "]"});
   }
 
   const AnalysisTraces& traces_;
@@ -256,9 +256,9 @@ AnalysisKind IdleBreakdown() {
                    {"duration_ns", kInteger, "ns", "How long nothing ran on the device: the ten longest gaps of each"},
                    {"cause", kText, "", "host_wait, kernel_wait or other"},
                    {"host", kText, "", "What the launching thread did most of that time; nothing: nothing is recorded"},
-                   {"host_percent", kReal, "percent", "So much of the gap"},
                    {"host_name", kText, "",
                     "The innermost call, operator or frame over half of the gap; else that with the most own time"},
+                   {"host_percent", kReal, "percent", "So much of the gap is that of host"},
                    {"before", kText, "", "The work that ended when the gap began"},
                    {"after", kText, "", "The work that ended the gap"},
                    {"host_times", kJson, "", "All that the host did: activity, ns"}}}},
