@@ -98,9 +98,10 @@ Result<DeviceRoof> DeviceRoof::Find(const TracePart& part) {
   if (all.size() == 1) names = all;  // numbers may differ where a program sees some of the devices alone
   roof.names_.assign(names.begin(), names.end());
   if (roof.names_.size() != 1) return roof;
-  ASSIGN_OR_RETURN(const PeakTable table, LoadBuiltInPeaks());
+  static const Result<PeakTable> table = LoadBuiltInPeaks();  // the same for all parts; a millisecond to read
+  if (!table.ok()) return table.status();
   for (const DeviceKind kind : {DeviceKind::kNvidia, DeviceKind::kAmd}) {
-    if (const DevicePeaks* const found = table.Find(kind, roof.names_.front())) roof.peaks_ = *found;
+    if (const DevicePeaks* const found = table->Find(kind, roof.names_.front())) roof.peaks_ = *found;
   }
   return roof;
 }

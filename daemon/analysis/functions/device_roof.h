@@ -30,8 +30,8 @@ class DeviceRoof {
   // one.
   static Result<DeviceRoof> Find(const TracePart& part);
 
-  // Of one call; `types`: its `Input type` as the profiler writes it. The first two tensors' type tells the rate; float
-  // may run as TF32 or not, and has a time only where memory bounds it either way.
+  // The least time of one call; `types`: its `Input type` as the profiler writes it. The first two tensors' type tells
+  // the rate; float may run as TF32 or not, and has a time only where memory bounds it either way.
   std::optional<RoofTime> TimeOf(const OperatorCost& cost, std::string_view types);
 
   // The peaks that TimeOf took, with who says so; or why it took none.
