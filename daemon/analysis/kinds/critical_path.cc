@@ -167,6 +167,7 @@ class PartPath {
     std::unordered_map<int64_t, std::vector<PartSlice>> of_names;
     for (const PartSlice& slice : slices) of_names[slice.name].push_back(slice);
     std::vector<int64_t> totals;
+    totals.reserve(names.size());
     for (const int64_t name : names) {
       RETURN_IF_ERROR(StillWanted(stop));
       Prediction prediction;
@@ -435,6 +436,7 @@ class PathAnswer {
       if (has_time && names[i].name != kNoValue) tried.push_back(i);
     }
     std::vector<int64_t> numbers;
+    numbers.reserve(tried.size());
     for (const size_t i : tried) numbers.push_back(names[i].name);
     ASSIGN_OR_RETURN(const std::vector<int64_t> predicted, path_.PredictEach(numbers, kTwice, stop));
     size_t next = 0;

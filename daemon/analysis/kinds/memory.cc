@@ -267,6 +267,7 @@ class PartMemory {
       of_names.largest = std::max(of_names.largest, sum.largest);
     }
     std::vector<HolderSum> sums;
+    sums.reserve(by_names.size());
     for (auto& [names, sum] : by_names) sums.push_back(std::move(sum));
     std::sort(sums.begin(), sums.end(), [](const HolderSum& a, const HolderSum& b) {
       return std::tie(b.bytes, a.names) < std::tie(a.bytes, b.names);
