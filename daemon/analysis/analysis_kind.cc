@@ -52,7 +52,9 @@ std::string WantedInstead(const AnalysisOption& option, const std::string& value
     case AnalysisType::kInteger: {
       const std::optional<int64_t> number = WholeText<int64_t>(value);
       if (number && *number >= option.least && *number <= option.most) return "";
-      if (option.least == std::numeric_limits<int64_t>::min()) return "a whole number";
+      if (option.least == std::numeric_limits<int64_t>::min()) {
+        return std::string("a whole number") + (*option.unit == '\0' ? "" : " of ") + option.unit;
+      }
       const bool has_most = option.most != std::numeric_limits<int64_t>::max();
       return "a whole number from " + std::to_string(option.least) +
              (has_most ? " to " + std::to_string(option.most) : " on");

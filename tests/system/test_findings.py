@@ -26,6 +26,7 @@ DEVICE_BOUND = {
     "small_copies": 11 * 2,  # 12 copies of 2 as one
 }
 GRAPH = {"graph_candidate": 5 * (3 * 5 - 3 * 1)}  # 5 times 3 gaps of 5, of which a graph leaves 1 each
+HOST_WORK = {"host_work_bound": 3000}  # from 100 to 3100 no kernel runs, and the host launches none; the gap of 60 is launched late, and is less than 5 %
 UNEVEN = {"rank_imbalance": 100 - (100 + 60) / 2}
 
 LONGEST_NEEDS = {"low_tensor_core_share": ["plain_matrix_kernel_ns", "matrix_kernel_ns"]}
@@ -61,6 +62,9 @@ class FindingsTest(DaemonTest):
             self.assertEqual(words[:2], ["kprofctl", "analyze"])
             self.daemon.ctl.run(*words[1:])  # it can be pasted
 
+    def test_other_work_of_the_host_is_no_launch(self):
+        self.assertEqual(self.found("host_does_other_work.json")[0], HOST_WORK)
+
     def test_gains_of_a_graph_and_of_even_ranks_are_those_by_hand(self):
         self.assertEqual(self.found("launched_one_by_one.json")[0], GRAPH)
         self.assertEqual(self.found("uneven_ranks")[0], UNEVEN)
@@ -72,13 +76,13 @@ class FindingsTest(DaemonTest):
     def test_what_a_trace_does_not_have_is_not_evaluated(self):
         found, missing, _ = self.found("host_only.json")
         self.assertEqual(found, {})
-        codes = {**HOST_BOUND, **DEVICE_BOUND, **GRAPH, **UNEVEN}
+        codes = {**HOST_BOUND, **DEVICE_BOUND, **GRAPH, **HOST_WORK, **UNEVEN}
         self.assertEqual(set(missing), set(codes))
 
     def test_the_page_has_all_findings(self):
         with open(os.path.join(kprof_testing.ROOT, "docs", "analyses", "findings.md"), encoding="utf-8") as page:
             text = page.read()
-        for code in {**HOST_BOUND, **DEVICE_BOUND, **GRAPH, **UNEVEN}:
+        for code in {**HOST_BOUND, **DEVICE_BOUND, **GRAPH, **HOST_WORK, **UNEVEN}:
             self.assertIn(f"| `{code}` |", text)
 
 

@@ -40,13 +40,17 @@ std::string NameOfOption(const std::string& word) {
   return name;
 }
 
-// A time with a unit as nanoseconds, "1.5ms" as 1500000; other text as it is, which the daemon takes or refuses.
+// A time with a unit as nanoseconds, "1.5ms" as 1500000, and digits without commas; other text as it is, which the
+// daemon takes or refuses.
 std::string NanosecondsIn(const std::string& text) {
   constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+  std::string plain = text;  // tables show times as 1,234,567 ns
+  std::erase(plain, ',');
   double amount = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
+  const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), amount);
   if (error != std::errc()) return text;
-  const std::string_view typed(end, static_cast<size_t>(text.data() + text.size() - end));
+  const std::string_view typed(end, static_cast<size_t>(plain.data() + plain.size() - end));
+  if (typed.empty()) return plain;
   for (const auto& [unit, ns] : kUnits) {
     if (typed == unit && std::abs(amount) * ns < 9e18) return std::to_string(std::llround(amount * ns));
   }
@@ -171,7 +175,7 @@ Status RunVerb(const AnalyzeArgs& args, const VerbContext& context) {
   Output& output = context.output;
   switch (args.format.value_or(context.global.json ? RowFormat::kJson : RowFormat::kTable)) {
     case RowFormat::kJson:
-      PrintAnalysisJson(answer, output);
+      PrintAnalysisJson(answer, table, output);
       return CheckVerdict(answer, args.fail_on);
     case RowFormat::kCsv:
       if (answer.header().tables().empty()) {

@@ -129,7 +129,7 @@ void WriteKind(JsonWriter& json, const v1::AnalysisKind& kind) {
 
 }  // namespace
 
-void PrintAnalysisJson(const ReceivedAnalysis& answer, Output& output) {
+void PrintAnalysisJson(const ReceivedAnalysis& answer, std::optional<size_t> table, Output& output) {
   const v1::AnalyzeResponse::Header& header = answer.header();
   const std::string schema = "kprof.analysis." + header.kind() + ".v" + std::to_string(header.version());
   std::string text;
@@ -137,8 +137,9 @@ void PrintAnalysisJson(const ReceivedAnalysis& answer, Output& output) {
   json.BeginObject().Key("schema").String(schema).Key("run").BeginArray();
   for (const std::string& run : header.run_ids()) json.String(run);
   json.EndArray().Key("result").BeginObject();
-  WriteMembers(json, answer.facts(), header.facts());
+  if (!table) WriteMembers(json, answer.facts(), header.facts());
   for (int i = 0; i < header.tables_size(); ++i) {
+    if (table && *table != static_cast<size_t>(i)) continue;
     json.Key(header.tables(i).name()).BeginArray();
     answer.ForEachRow(static_cast<size_t>(i), kAllRows, [&](const std::vector<Cell>& cells) {
       json.BeginObject();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "client/cli/output.h"
 #include "client/cli/views/received_analysis.h"
@@ -9,8 +10,8 @@
 
 namespace kprof::cli {
 
-// Prints one object, kprof.analysis.<kind>.v<version>: facts and tables are its `result`.
-void PrintAnalysisJson(const ReceivedAnalysis& answer, Output& output);
+// Prints one object, kprof.analysis.<kind>.v<version>: facts and tables are its `result`; with `table`, this one alone.
+void PrintAnalysisJson(const ReceivedAnalysis& answer, std::optional<size_t> table, Output& output);
 // Prints one table, with a line of titles.
 void PrintAnalysisCsv(const ReceivedAnalysis& answer, size_t table, Output& output);
 // Prints the kinds of analyses that the daemon offers. `kind`: this one alone, with the meaning of its columns; null:

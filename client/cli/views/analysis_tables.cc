@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/cli/text/bare_names.h"
 #include "client/cli/text/rows.h"
 #include "client/cli/text/table.h"
 #include "storage/base/readable_text.h"
@@ -40,18 +41,6 @@ std::string ShownReal(double value, const std::string& unit) {
   return text;
 }
 
-// "void at::native::vectorized_elementwise_kernel<4, ...>(int)" is vectorized_elementwise_kernel.
-std::string BareName(const std::string& name) {
-  constexpr std::string_view kUnnamed = "(anonymous namespace)::";
-  std::string bare = name;
-  while (bare.find(kUnnamed) != bare.npos) bare.erase(bare.find(kUnnamed), kUnnamed.size());
-  bare.erase(std::min(bare.find_first_of("<("), bare.size()));
-  const size_t scope = bare.rfind("::");
-  if (scope != bare.npos) return bare.substr(scope + 2);
-  constexpr std::string_view kNoResult = "void ";
-  return bare.empty() ? name : bare.substr(bare.starts_with(kNoResult) ? kNoResult.size() : 0);
-}
-
 // `["a","b"]` is a, b, each by its bare name; other JSON stays as it is.
 std::string ShownList(const std::string& json) {
   if (!json.starts_with("[\"")) return json;
@@ -75,12 +64,12 @@ std::string ShownList(const std::string& json) {
 // On a terminal times and sizes are in units.
 std::string ShownText(const Cell& cell, const v1::AnalysisColumn& column, const Output& output) {
   if (IsAbsent(cell)) return "-";
-  if (output.result_is_terminal() && (HasUnit(column.name(), "_ns") || HasUnit(column.name(), "_bytes"))) {
-    return CellWithUnit(cell, column.name());
+  if (output.result_is_terminal() && (HasUnit(column.name(), "_ns") || column.unit() == "bytes")) {
+    return CellWithUnit(cell, column.unit() == "bytes" ? "size_bytes" : column.name());
   }
   if (cell.kind == v1::ColumnData::KIND_REAL) return ShownReal(cell.real, column.unit());
   const std::string text = AnalysisText(cell, column);
-  return column.type() == v1::ANALYSIS_TYPE_JSON ? ShownList(text) : text;
+  return column.type() == v1::ANALYSIS_TYPE_JSON ? ShownList(text) : WithoutSignature(text);
 }
 
 Align AlignOf(const v1::AnalysisColumn& column) {
@@ -172,7 +161,10 @@ int64_t PrintTable(const ReceivedAnalysis& answer, size_t at, int64_t most, std:
     return !output.broken();
   });
   table.Finish();
-  NoteLeftOut(table.LeftOut(), "a wider terminal, or --format csv, shows all", output);
+  NoteLeftOut(table.LeftOut(),
+              "a wider terminal, or --format csv --table " + answer.header().tables(static_cast<int>(at)).name() +
+                  ", shows all",
+              output);
   return printed;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/cli/text/amounts_and_times.h"
+#include "client/cli/text/bare_names.h"
 #include "client/cli/text/cells.h"
 #include "client/cli/text/table.h"
 #include "client/cli/text/terminal_text.h"
@@ -241,7 +242,7 @@ class SummaryPainter {
       const std::optional<double> mean = row.real("mean_ns");
       table.AddRow({row.percent("percent"), TimeText(row.integer("sum_ns")),
                     Grouped(std::to_string(row.integer("count").value_or(0))), mean ? FormatComparableNs(*mean) : "-",
-                    row.text("name")});
+                    WithoutSignature(row.text("name"))});
     });
     table.Finish();
   }

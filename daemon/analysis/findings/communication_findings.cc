@@ -17,7 +17,7 @@ FindingRule ExposedCommunication() {
           .kernel = TraceMetrics::kCommunicationKernel,
           .hint =
               "Overlap it: larger or earlier buckets (DDP bucket_cap_mb, FSDP prefetch), a stream of its own, async "
-              "collectives; then see who is late",
+              "collectives. Waiting for a late rank is part of it, which overlap does not help: see collectives",
           .source = "https://pytorch.org/docs/stable/notes/ddp.html",
           .kind = "overlap"};
 }

@@ -26,6 +26,24 @@ FindingRule LaunchBound() {
           .kind = "launch-stats"};
 }
 
+FindingRule HostWorkBound() {
+  using enum TraceMetric;
+  return {.code = "host_work_bound",
+          .needs = {kTotalNs, kHostWorkNs, kHostWorkGaps},
+          .is_triggered = [](const TraceMetrics& m) { return IsShare(m[kHostWorkNs], m[kTotalNs], 50); },
+          .gain_ns = [](const TraceMetrics& m) { return m[kHostWorkNs]; },
+          .message =
+              [](const TraceMetrics& m) {
+                return "idle " + TextOfNs(m[kHostWorkNs]) + " in " + TextOfCount(m[kHostWorkGaps], "gap", "gaps") +
+                       " of a millisecond or more before the host launched again";
+              },
+          .hint =
+              "See what the host did in the longest gaps (Python, files, other libraries), and take it off the thread "
+              "that launches, or out of the loop",
+          .source = "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
+          .kind = "idle-breakdown"};
+}
+
 FindingRule SyncBound() {
   using enum TraceMetric;
   return {.code = "sync_bound",

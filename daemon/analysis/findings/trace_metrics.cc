@@ -38,6 +38,8 @@ constexpr MetricWords kWords[kTraceMetrics] = {
     {"steady_allocation_gaps", "count"},
     {"launch_wait_ns", "ns"},
     {"launch_gaps", "count"},
+    {"host_work_wait_ns", "ns"},
+    {"host_work_gaps", "count"},
     {"median_kernel_ns", "ns"},
     {"mean_launch_interval_ns", "ns"},
     {"tiny_kernels", "count"},
@@ -303,7 +305,10 @@ class PartMetricsReader {
     const std::optional<uint32_t> track = ThreadOfGap(read, gap);
     const int64_t length = gap.length_ns();
     sums.host_ns += length;
-    if (!track) return add(IdleReason::kLaunch, length);
+    const auto reason_of = [](int64_t rest) {
+      return rest > kLaunchLimitNs ? IdleReason::kHostWork : IdleReason::kLaunch;
+    };
+    if (!track) return add(reason_of(length), length);
     const ThreadCalls& thread = threads_[thread_of_[*track]];
     const int64_t allocation = TimeWithin(thread[kAllocationCalls], gap.time);
     const int64_t data = std::min(TimeWithin(thread[kDataCalls], gap.time), length - allocation);
@@ -311,7 +316,8 @@ class PartMetricsReader {
     add(IdleReason::kAllocation, allocation);
     add(IdleReason::kData, data);
     add(IdleReason::kSync, sync);
-    add(IdleReason::kLaunch, length - allocation - data - sync);
+    const int64_t rest = length - allocation - data - sync;
+    add(reason_of(rest), rest);
     if (allocation > 0 && gap.time.begin_ns >= steady_from_ns) {
       sums.steady_allocation_ns += allocation;
       ++sums.steady_allocation_gaps;
@@ -353,6 +359,8 @@ class PartMetricsReader {
     metrics.Set(TraceMetric::kSteadyAllocationGaps, sums.steady_allocation_gaps);
     metrics.Set(TraceMetric::kLaunchWaitNs, ns_of(IdleReason::kLaunch));
     metrics.Set(TraceMetric::kLaunchGaps, gaps_of(IdleReason::kLaunch));
+    metrics.Set(TraceMetric::kHostWorkNs, ns_of(IdleReason::kHostWork));
+    metrics.Set(TraceMetric::kHostWorkGaps, gaps_of(IdleReason::kHostWork));
     if (!shows_data_loaders_) return;
     metrics.Set(TraceMetric::kDataWaitNs, ns_of(IdleReason::kData));
     metrics.Set(TraceMetric::kDataGaps, gaps_of(IdleReason::kData));

@@ -39,6 +39,8 @@ enum class TraceMetric : uint8_t {
   kSteadyAllocationGaps,
   kLaunchWaitNs,
   kLaunchGaps,
+  kHostWorkNs,
+  kHostWorkGaps,
   kMedianKernelNs,
   kMeanLaunchNs,
   kTinyKernels,
@@ -72,6 +74,7 @@ const MetricWords& WordsOf(TraceMetric metric);
 constexpr int64_t kTinyKernelNs = 5'000;        // a kernel is tiny that is shorter
 constexpr int64_t kSmallCopyLimit = 64 << 10;   // a copy is small that has fewer bytes
 constexpr int64_t kGraphNodeNs = 1'000;         // what lies between two kernels of a graph, at most
+constexpr int64_t kLaunchLimitNs = 1'000'000;   // no launch takes longer to be made: the host did something else
 constexpr int64_t kKernelWaitLimitNs = 30'000;  // as option kernel-wait of idle-breakdown has it
 
 class TraceMetrics {
@@ -95,13 +98,14 @@ enum class IdleReason : uint8_t {
   kSync,        // the host waited for the device, and launched the next work behind that
   kAllocation,  // the launching thread allocated or freed memory
   kData,        // it waited for its data loader
-  kLaunch,      // the next work was launched late for none of these reasons
+  kLaunch,      // the next work was launched late for none of these reasons, by less than kLaunchLimitNs
+  kHostWork,    // the same, by more
   kKernelWait,  // it was launched in time, or nobody knows when: a short gap
   kOther,       // the same, a long gap
   kBegin,       // before the first work of the device
   kEnd,         // behind the last one
 };
-constexpr size_t kIdleReasons = 8;
+constexpr size_t kIdleReasons = 9;
 
 struct DeviceTraceMetrics {
   std::optional<int64_t> device;

@@ -585,7 +585,7 @@ AnalysisKind CriticalPath() {
                      {"what_if",
                       {kRun,
                        kRank,
-                       {"faster", kText, "", "What is faster, as it was asked"},
+                       {"change", kText, "", "What is faster, as it was asked"},
                        {"saves_ns", kInteger, "ns", "By how much sooner all ends"},
                        {"saves_percent", kReal, "percent", "Of the whole"},
                        {"predicted_ns", kInteger, "ns", "How long the whole takes then"},

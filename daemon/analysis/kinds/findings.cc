@@ -23,11 +23,11 @@ Result<AnalysisAnswer> AnswerFindings(const AnalysisTraces& traces, const Analys
   }));
   findings.Close();
   for (const TraceFinding& found : findings.findings()) {
-    RETURN_IF_ERROR(answer.AddRow(kFound, {found.run, std::string(found.rule->code), found.message,
-                                           found.kernel.empty() ? AnalysisValue() : AnalysisValue(found.kernel),
-                                           PercentOf(found.gain_ns, found.whole_ns), found.evidence,
-                                           std::string(found.rule->hint), std::string(found.rule->source),
-                                           found.gain_ns, ValueOf(found.rank), ValueOf(found.device), found.command}));
+    RETURN_IF_ERROR(answer.AddRow(
+        kFound, {found.run, std::string(found.rule->code), PercentOf(found.gain_ns, found.whole_ns), found.message,
+                 found.command, std::string(found.rule->hint),
+                 found.kernel.empty() ? AnalysisValue() : AnalysisValue(found.kernel), ValueOf(found.rank),
+                 ValueOf(found.device), found.gain_ns, found.evidence, std::string(found.rule->source)}));
   }
   for (const FindingNotEvaluated& one : findings.not_evaluated()) {
     std::string missing = "[";
@@ -50,16 +50,16 @@ AnalysisKind Findings() {
           .tables = {{"findings",
                       {{"run", kText, "", "The run", true},
                        {"code", kText, "", "launch_bound, exposed_communication, ...: docs/analyses/findings.md"},
-                       {"message", kText, "", "What it is, with its numbers"},
-                       {"kernel", kText, "", "The kernel that has most of it; null: it is about no single one"},
                        {"gain_percent", kReal, "percent", "gain_ns of the whole: the first number of the evidence"},
-                       {"evidence", kJson, "", "The metrics that it rests on: metric, value, unit"},
+                       {"message", kText, "", "What it is, with its numbers"},
+                       {"command", kText, "", "It shows more"},
                        {"hint", kText, "", "What to do"},
-                       {"source", kText, "", "A public document that says so"},
-                       {"gain_ns", kInteger, "ns", "At most so much is saved; gains of several findings overlap"},
+                       {"kernel", kText, "", "The kernel that has most of it; null: it is about no single one"},
                        {"rank", kInteger, "", "The rank; null where nobody knows it"},
                        {"device", kInteger, "", "The device; null: it is about all ranks"},
-                       {"command", kText, "", "It shows more"}}},
+                       {"gain_ns", kInteger, "ns", "At most so much is saved; gains of several findings overlap"},
+                       {"evidence", kJson, "", "The metrics that it rests on: metric, value, unit"},
+                       {"source", kText, "", "A public document that says so"}}},
                      {"not_evaluated",
                       {{"run", kText, "", "The run", true},
                        {"code", kText, "", "The finding"},

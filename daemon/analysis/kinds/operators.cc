@@ -538,10 +538,10 @@ Status AddCallRows(const AnsweredPart& of, size_t table, size_t calls) {
           table, {of.run(), of.rank(), std::move(name), sum->self_device_ns, of.percent(sum->self_device_ns),
                   sum->device_ns, sum->kernels, sum->count, sum->host_ns, sum->self_host_ns}));
     } else {
-      RETURN_IF_ERROR(of.answer.AddRow(
-          table, {of.run(), of.rank(), std::move(name), sum->self_device_ns, of.percent(sum->self_device_ns),
-                  sum->device_ns, sum->kernels, sum->count, sum->host_ns, sum->self_host_ns, flop_rate, byte_rate,
-                  of_peak, bound, flops, bytes}));
+      RETURN_IF_ERROR(
+          of.answer.AddRow(table, {of.run(), of.rank(), std::move(name), sum->self_device_ns,
+                                   of.percent(sum->self_device_ns), sum->count, of_peak, bound, flop_rate, byte_rate,
+                                   sum->device_ns, sum->kernels, sum->host_ns, sum->self_host_ns, flops, bytes}));
     }
   }
   return OkStatus();
@@ -764,15 +764,15 @@ AnalysisKind Operators() {
              {"name", kText, "", "The operator"},
              {"self_device_ns", kInteger, "ns", "Work of devices that it launched, and no operator within it"},
              {"percent", kReal, "percent", "self_device_ns of all work of the devices"},
-             {"device_ns", kInteger, "ns", "Work of devices that it launched, or what is within it"},
-             {"kernels", kInteger, "", "How many kernels and copies that is"},
              {"count", kInteger, "", "How often it was called"},
-             {"host_ns", kInteger, "ns", "How long its calls took"},
-             {"self_host_ns", kInteger, "ns", "Of that, not in operators within it"},
-             {"tflop_s", kReal, "tflop_s", "flops in device_ns"},
-             {"gb_s", kReal, "gb_s", "bytes in device_ns"},
              {"peak_percent", kReal, "percent", "The least time at the device's peaks, of device_ns; null: not known"},
              {"bound", kText, "", "What bounds most of that: compute or memory; null: not known"},
+             {"tflop_s", kReal, "tflop_s", "flops in device_ns"},
+             {"gb_s", kReal, "gb_s", "bytes in device_ns"},
+             {"device_ns", kInteger, "ns", "Work of devices that it launched, or what is within it"},
+             {"kernels", kInteger, "", "How many kernels and copies that is"},
+             {"host_ns", kInteger, "ns", "How long its calls took"},
+             {"self_host_ns", kInteger, "ns", "Of that, not in operators within it"},
              {"flops", kReal, "flops", "Arithmetic of all of its calls; null where that of one is not known"},
              {"bytes", kReal, "bytes", "What all of its calls move at least"}}},
            {"shapes",

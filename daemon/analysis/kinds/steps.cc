@@ -504,11 +504,11 @@ Status AnswerStepsOf(const AnalysisTraces& traces, size_t part, const DeviceScop
     if (!is_asked(i)) continue;
     if (is_slow(i)) slow.push_back(i);
     const int64_t length = steps[i].length_ns();
-    RETURN_IF_ERROR(
-        answer.AddRow(kStepRows, {answered.run(), answered.rank(), ValueOf(steps[i].number), length,
-                                  PercentOf(length - statistics.median_ns, statistics.median_ns), times[i].busy_ns,
-                                  PercentOf(times[i].busy_ns, length), length - times[i].busy_ns, times[i].kernels,
-                                  static_cast<int64_t>(is_slow(i) ? 1 : 0), steps[i].begin_ns, steps[i].name}));
+    RETURN_IF_ERROR(answer.AddRow(kStepRows, {answered.run(), answered.rank(), ValueOf(steps[i].number), length,
+                                              PercentOf(length - statistics.median_ns, statistics.median_ns),
+                                              static_cast<int64_t>(is_slow(i) ? 1 : 0), steps[i].name, times[i].busy_ns,
+                                              PercentOf(times[i].busy_ns, length), length - times[i].busy_ns,
+                                              times[i].kernels, steps[i].begin_ns}));
   }
   RETURN_IF_ERROR(answer.AddRow(
       kStepRanks,
@@ -567,13 +567,13 @@ AnalysisKind Steps() {
                        {"step", kInteger, "", "Its number; null where its name has none"},
                        {"duration_ns", kInteger, "ns", "From its begin on the host to its end there"},
                        {"vs_median_percent", kReal, "percent", "How much longer it is than the median step"},
+                       {"is_slow", kBoolean, "", "More than slow-percent longer than the median step"},
+                       {"name", kText, "", "Its name"},
                        {"busy_ns", kInteger, "ns", "A device worked in this time"},
                        {"busy_percent", kReal, "percent", "busy_ns of duration_ns"},
                        {"idle_ns", kInteger, "ns", "No device worked in this time"},
                        {"kernels", kInteger, "", "Kernels and copies that ran in this time, also a part of them"},
-                       {"is_slow", kBoolean, "", "More than slow-percent longer than the median step"},
-                       {"start_ns", kInteger, "ns", "Its begin"},
-                       {"name", kText, "", "Its name"}}},
+                       {"start_ns", kInteger, "ns", "Its begin"}}},
                      {"ranks",
                       {{"run", kText, "", "The run", true},
                        {"rank", kInteger, "", kRank},

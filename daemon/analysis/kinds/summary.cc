@@ -39,7 +39,8 @@ constexpr ReasonWords kReasons[kIdleReasons] = {
     {"sync", "the host waited for the device before it launched more"},
     {"allocation", "the launching thread allocated or freed memory"},
     {"data_loader", "the launching thread waited for its data loader"},
-    {"launch", "the host launched late: operators, Python, other work"},
+    {"launch", "the host launched late: operators, Python"},
+    {"host_work", "the host did other work for a millisecond or more"},
     {"kernel_wait", "short gaps between kernels launched in time"},
     {"other", "long gaps before work launched in time"},
     {"before_first_work", "before the first work of the device"},
@@ -227,7 +228,7 @@ class SummaryMaker {
   Status AddRank(size_t part, std::optional<int64_t> device, const SummarySums& sums, const MemoryPeak& peak) {
     const auto reason = [&sums](IdleReason one) { return sums.idle_ns[static_cast<size_t>(one)]; };
     const int64_t host_wait = reason(IdleReason::kSync) + reason(IdleReason::kAllocation) + reason(IdleReason::kData) +
-                              reason(IdleReason::kLaunch);
+                              reason(IdleReason::kLaunch) + reason(IdleReason::kHostWork);
     return answer_.AddRow(
         kSummaryRanks,
         {traces_.run(part), ValueOf(traces_.parts()[part].rank), ValueOf(device), sums.total_ns,
