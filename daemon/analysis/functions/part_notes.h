@@ -3,6 +3,7 @@
 // One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -11,6 +12,14 @@
 #include "daemon/analysis/analysis_kind.h"
 
 namespace kprof {
+
+// How many rows of a table a part may have: nobody reads more, and an answer about many parts has to fit its memory.
+inline size_t RowsOfPart(const AnalysisTraces& traces) {
+  constexpr size_t kOfOnePart = 20'000;
+  constexpr size_t kOfSeveral = 8'000;
+  constexpr size_t kLeast = 32;
+  return traces.parts().size() < 2 ? kOfOnePart : std::max(kLeast, kOfSeveral / traces.parts().size());
+}
 
 class PartNotes {
  public:

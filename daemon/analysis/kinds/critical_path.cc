@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/host/innermost_slices.h"
 #include "daemon/analysis/functions/launches/calls_and_work.h"
+#include "daemon/analysis/functions/part_notes.h"
 #include "daemon/analysis/operators/event_filter.h"
 #include "daemon/analysis/operators/interval_sweep.h"
 #include "daemon/analysis/operators/trace_part.h"
@@ -440,7 +442,7 @@ class PathAnswer {
     for (const size_t i : tried) numbers.push_back(names[i].name);
     ASSIGN_OR_RETURN(const std::vector<int64_t> predicted, path_.PredictEach(numbers, kTwice, stop));
     size_t next = 0;
-    for (size_t i = 0; i < names.size(); ++i) {
+    for (size_t i = 0; i < std::min(names.size(), RowsOfPart(traces_)); ++i) {
       const PathName& of = names[i];
       ASSIGN_OR_RETURN(std::string name, path_.NameOf(of.name));
       AnalysisValue saves;
@@ -462,8 +464,22 @@ class PathAnswer {
     return true;
   }
 
+  // The longest pieces, where there are more than are read.
   Status AddPath() {
+    const size_t most = RowsOfPart(traces_);
+    int64_t least_ns = 0;
+    if (path_.pieces().size() > most) {
+      std::vector<int64_t> lengths;
+      lengths.reserve(path_.pieces().size());
+      for (const PathPiece& piece : path_.pieces()) lengths.push_back(piece.end_ns - piece.begin_ns);
+      std::nth_element(lengths.begin(), lengths.begin() + static_cast<ptrdiff_t>(most), lengths.end(),
+                       std::greater<>());
+      least_ns = lengths[most] + 1;
+      answer_.AddNote("path: of " + traces_.NameOf(part_) + " the longest of " + std::to_string(path_.pieces().size()) +
+                      " pieces; --step, or --from and --to, ask for all of a stretch");
+    }
     for (const PathPiece& piece : path_.pieces()) {
+      if (piece.end_ns - piece.begin_ns < least_ns) continue;
       ASSIGN_OR_RETURN(std::string name, path_.NameOf(piece.name));
       const TrackRow* track = path_.track(piece);
       RETURN_IF_ERROR(answer_.AddRow(

@@ -44,8 +44,10 @@ enum OperatorTable : size_t {
 };
 constexpr size_t kExternalId = 3;  // its place among the arguments that are read
 
-constexpr size_t kCallTables = 3;  // operators, modules, frames: what has a table of its own
-constexpr size_t kMostTreeNodes = 1 << 16;
+constexpr size_t kCallTables = 3;               // operators, modules, frames: what has a table of its own
+constexpr size_t kMostTreeNodes = 1 << 16;      // of one part
+constexpr size_t kMostNodesTogether = 1 << 14;  // of several
+constexpr size_t kLeastTreeNodes = 1 << 7;
 constexpr int32_t kNoNode = -1;
 constexpr uint32_t kNoGroup = UINT32_MAX;
 
@@ -171,7 +173,10 @@ class PartCalls : public HostCallVisitor {
         args_(std::move(args)),
         operators_(std::move(operators)),
         roof_(std::move(roof)),
-        charge_(traces.take_memory()) {}
+        charge_(traces.take_memory()),
+        most_nodes_(traces.parts().size() < 2 ? kMostTreeNodes
+                                              : std::max(kLeastTreeNodes, kMostNodesTogether / traces.parts().size())) {
+  }
 
   Status SeeSegments(std::span<const Segment> segments) override {
     RETURN_IF_ERROR(status_);
@@ -271,6 +276,7 @@ class PartCalls : public HostCallVisitor {
   int64_t of_operators_ns() const { return of_operators_ns_; }
   int64_t of_calls_ns() const { return of_calls_ns_; }
   bool is_tree_full() const { return is_tree_full_; }
+  size_t most_nodes() const { return most_nodes_; }
   bool has_costs() const { return has_costs_; }
   const DeviceRoof& roof() const { return roof_; }
   Status status() const { return status_; }
@@ -364,7 +370,7 @@ class PartCalls : public HostCallVisitor {
   int32_t NodeOf(int32_t parent, int64_t name, NodeKind kind) {
     const auto found = node_numbers_.find({parent, name, kind});
     if (found != node_numbers_.end()) return found->second;
-    if (nodes_.size() >= kMostTreeNodes) {
+    if (nodes_.size() >= most_nodes_) {
       is_tree_full_ = true;
       return parent;
     }
@@ -467,6 +473,7 @@ class PartCalls : public HostCallVisitor {
   std::unordered_set<int64_t> taken_;
   int64_t of_operators_ns_ = 0;
   int64_t of_calls_ns_ = 0;
+  const size_t most_nodes_;
   bool is_tree_full_ = false;
   bool has_costs_ = false;  // of an operator
 };
@@ -477,6 +484,7 @@ struct AnsweredPart {
   size_t part = 0;
   PartCalls& calls;
   AnalysisAnswer& answer;
+  size_t most_rows = 0;
 
   PartReader& reader() const { return *traces.parts()[part].reader; }
   AnalysisValue run() const { return traces.run(part); }
@@ -500,12 +508,13 @@ constexpr double kGiga = 1;  // a byte in a nanosecond is 1 GB/s
 constexpr double kTera = 1e3;
 
 template <typename Sum, typename Order>
-std::vector<const Sum*> SortedSums(const std::vector<Sum>& sums, const Order& order) {
+std::vector<const Sum*> SortedSums(const std::vector<Sum>& sums, const Order& order, size_t most) {
   std::vector<const Sum*> sorted;
   for (const Sum& sum : sums) {
     if (sum.count > 0) sorted.push_back(&sum);
   }
   std::stable_sort(sorted.begin(), sorted.end(), [&](const Sum* a, const Sum* b) { return order(*a) > order(*b); });
+  if (sorted.size() > most) sorted.resize(most);
   return sorted;
 }
 
@@ -515,7 +524,8 @@ Status AddCallRows(const AnsweredPart& of, size_t table, size_t calls) {
   };
   const auto by_all = [](const CallSum& sum) { return std::array{sum.device_ns, sum.self_device_ns, sum.host_ns}; };
   const std::vector<CallSum>& sums = of.calls.sums(calls);
-  for (const CallSum* sum : table == kModuleRows ? SortedSums(sums, by_all) : SortedSums(sums, by_self)) {
+  for (const CallSum* sum :
+       table == kModuleRows ? SortedSums(sums, by_all, of.most_rows) : SortedSums(sums, by_self, of.most_rows)) {
     ASSIGN_OR_RETURN(const std::string text, of.reader().ReadString(sum->name));
     std::string name(NameOfCall(text));
     // Of an operator all calls must be known; a module has those of its operators that are.
@@ -549,7 +559,7 @@ Status AddCallRows(const AnsweredPart& of, size_t table, size_t calls) {
 
 Status AddShapeRows(const AnsweredPart& of) {
   const auto order = [](const ShapeSum& sum) { return std::array{sum.device_ns, sum.host_ns}; };
-  for (const ShapeSum* sum : SortedSums(of.calls.shapes(), order)) {
+  for (const ShapeSum* sum : SortedSums(of.calls.shapes(), order, of.most_rows)) {
     std::array<AnalysisValue, 4> texts;
     ASSIGN_OR_RETURN(texts[0], of.reader().ReadString(sum->name));
     for (size_t i = 0; i < sum->inputs.size(); ++i) {
@@ -606,7 +616,8 @@ Status AddCategoryRows(const AnsweredPart& of) {
     sum.count += call.count;
     sum.self_device_ns = SaturatingSum(sum.self_device_ns, call.self_device_ns);
   }
-  for (const CategorySum* sum : SortedSums(sums, [](const CategorySum& one) { return one.self_device_ns; })) {
+  for (const CategorySum* sum : SortedSums(
+           sums, [](const CategorySum& one) { return one.self_device_ns; }, of.most_rows)) {
     RETURN_IF_ERROR(
         of.answer.AddRow(kCategoryRows, {of.run(), of.rank(), std::string(OperatorCategoryName(sum->category)),
                                          sum->self_device_ns, of.percent(sum->self_device_ns), sum->count}));
@@ -701,7 +712,7 @@ Status AnswerOperatorsOf(const AnalysisTraces& traces, size_t part, const Device
   PartCalls calls(traces, part, scope, std::move(work), std::move(args), std::move(operators), std::move(roof));
   RETURN_IF_ERROR(VisitHostCalls(of, stop, calls));
   RETURN_IF_ERROR(calls.status());
-  const AnsweredPart answered{traces, part, calls, answer};
+  const AnsweredPart answered{traces, part, calls, answer, RowsOfPart(traces)};
   RETURN_IF_ERROR(AddCallRows(answered, kOperatorRows, 0));
   RETURN_IF_ERROR(AddShapeRows(answered));
   RETURN_IF_ERROR(AddCallRows(answered, kModuleRows, 1));
@@ -726,8 +737,14 @@ Status AnswerOperatorsOf(const AnalysisTraces& traces, size_t part, const Device
                         " kernels and copies is not in the trace, so no call has them");
   }
   if (calls.work().slices() == 0) notes.Add(part, "no kernels: nothing ran on a device" + scope.TextOfBounds());
+  const size_t most =
+      std::max({calls.sums(0).size(), calls.sums(1).size(), calls.sums(2).size(), calls.shapes().size()});
+  if (most > answered.most_rows) {
+    notes.Add(part, "of each table the " + std::to_string(answered.most_rows) +
+                        " rows that cost most; --rank, --step or --from and --to ask for more of a part");
+  }
   if (calls.is_tree_full()) {
-    notes.Add(part, "tree: it has the first " + std::to_string(kMostTreeNodes) +
+    notes.Add(part, "tree: it has the first " + std::to_string(calls.most_nodes()) +
                         " nodes; what lies below others counts for the node above");
   }
   return OkStatus();
