@@ -18,8 +18,8 @@ def first_form(categories=False, packed=False):
     writer = PerfettoWriter()
     writer.process(1, 4242, "python")
     writer.thread(2, 1, 4242, 4243, "main")
-    writer.process(3, 0, "python")
-    writer.thread(4, 3, 0, 7, "stream 7")
+    writer.process(3, 4242, "python")
+    writer.thread(4, 3, 4242, 7, "stream 7")
 
     def named(category):
         return category if categories else None
@@ -28,6 +28,7 @@ def first_form(categories=False, packed=False):
     writer.slice(START_NS + 1500, 500, 2, "cudaLaunchKernel", named("cuda_runtime"), {"External id": 5, "correlation": LAUNCH}, [LAUNCH])
     writer.slice(START_NS + 2500, 500, 2, "cudaMemcpyAsync", named("cuda_runtime"), {"External id": 5, "correlation": LAUNCH + 1})
     on_stream = {"device": 0, "context": 1, "stream": 7}
+    writer.slice(START_NS + 2900, 5500, 4, "ProfilerStep#3", named("gpu_user_annotation"))  # it says neither device nor stream
     writer.slice(START_NS + 3000, 4000, 4, GEMM, named("kernel"),
                  {"External id": 5, **on_stream, "correlation": LAUNCH, "grid": [1, 2, 3], "block": [32, 1, 1]}, [LAUNCH])
     writer.slice(START_NS + 7000, 1000, 4, COPY, named("gpu_memcpy"), {**on_stream, "correlation": LAUNCH + 1, "bytes": 4096})
@@ -82,7 +83,8 @@ class PerfettoImportTest(OwnDaemonTest):
             run = self.take(name, content)
             self.assertEqual(run["trust"], [])
             self.assertEqual(self.ask("SELECT source, source_format FROM trace"), [(name, "perfetto")])
-            self.assertEqual(self.kernels(), [("gpu_stream", 0, 7, GEMM, "kernel", 4000, LAUNCH),
+            self.assertEqual(self.kernels(), [("gpu_stream", 0, 7, "ProfilerStep#3", "gpu_user_annotation", 5500, None),
+                                              ("gpu_stream", 0, 7, GEMM, "kernel", 4000, LAUNCH),
                                               ("gpu_stream", 0, 7, COPY, "gpu_memcpy", 1000, LAUNCH + 1)])
             self.assertEqual(self.ask("SELECT name, category FROM slice WHERE category IN ('cpu_op', 'cuda_runtime', 'user_annotation') ORDER BY ts_ns"),
                              [("ProfilerStep#3", "user_annotation"), ("aten::mm", "cpu_op"), ("cudaLaunchKernel", "cuda_runtime"),
@@ -143,6 +145,20 @@ class PerfettoImportTest(OwnDaemonTest):
         self.daemon.ctl.run("export", "@last", "--format", "perfetto", "-o", export)
         self.daemon.ctl.json("import", export)
         self.assertEqual(before, self.ask(asked))
+
+    def test_streams_read_back_as_the_same_streams(self):
+        for name in ("kineto/b200_eager_rank0of8.json.gz", "nsys/t4_power_iteration.sqlite"):
+            path = os.path.join(kprof_testing.DATA, name)
+            if not os.path.exists(path):
+                self.skipTest(f"{path} is not here")
+            self.daemon.ctl.json("import", path)
+            before = self.daemon.ctl.json("analyze", "idle-breakdown", "@last")["result"]["devices"]
+            export = self.path("streams.pftrace")
+            self.daemon.ctl.run("export", "@last", "--format", "perfetto", "-o", export)
+            self.daemon.ctl.json("import", export)
+            after = self.daemon.ctl.json("analyze", "idle-breakdown", "@last")["result"]["devices"]
+            busy = [[(row["device"], row["total_ns"] - row["idle_ns"]) for row in rows] for rows in (before, after)]
+            self.assertEqual(busy[0], busy[1], name)
 
     def test_what_is_cut_off_is_kept_up_to_there_and_said(self):
         content = first_form(categories=True)

@@ -76,6 +76,7 @@ class PythonClientTest(DaemonTest):
         self.assertEqual([run.state for run in runs], ["done", "done"])
         [run] = self.client.import_(self.path("one.json"), rank=7, again=True)
         self.assertEqual(run.query("SELECT rank FROM trace").rows(), [{"rank": 7}])
+        self.assertEqual(run.query("SELECT 1 AS a, 2 AS a, 3 AS b, 4 AS a").rows(), [{"a": 1, "a_2": 2, "b": 3, "a_3": 4}])
 
     def test_runs_are_listed_newest_first(self):
         runs = self.client.runs(labels={"model": "small"}, tools=["import"], states=["done"])

@@ -278,7 +278,7 @@ class WhatIfTest(DaemonTest):
             self.skipTest(f"no {path}")
         with kprof_testing.temporary_folder("w-") as folder:
             with tarfile.open(path) as tar:
-                tar.extractall(folder, filter="data")
+                tar.extractall(folder)
             for root, _, files in os.walk(folder):
                 for file in sorted(files):
                     with self.subTest(file=file):

@@ -27,14 +27,12 @@ constexpr size_t kLeastOfNameThere = 36;
 std::string ShownReal(double value, const std::string& unit) {
   const double size = std::abs(value);
   char text[400];  // a double has up to 309 digits before its point
-  if (unit == "percent") {
+  if (unit == "percent" || (unit != "ns" && size >= 10 && size < 100)) {
     std::snprintf(text, sizeof(text), "%.2f", value);
   } else if (unit == "ns" || (size >= 100 && size < 1000)) {
     std::snprintf(text, sizeof(text), "%.1f", value);
   } else if (size >= 1000) {
     std::snprintf(text, sizeof(text), "%.0f", value);
-  } else if (size >= 10) {
-    std::snprintf(text, sizeof(text), "%.2f", value);
   } else {
     std::snprintf(text, sizeof(text), "%.3g", value);
   }

@@ -72,7 +72,10 @@ class Table:
         return len(self._values[0]) if self._values else 0
 
     def __iter__(self):
-        names = [column.name for column in self.columns]
+        names = []
+        for column in self.columns:  # several may have one name: a, a_2, a_3
+            same = sum(other.name == column.name for other in self.columns[: len(names)])
+            names.append(f"{column.name}_{same + 1}" if same else column.name)
         return (dict(zip(names, row)) for row in zip(*self._values))
 
     def __repr__(self):

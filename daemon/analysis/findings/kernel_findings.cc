@@ -70,9 +70,9 @@ FindingRule LowTensorCoreShare() {
               },
           .kernel = TraceMetrics::kPlainMatrixKernel,
           .hint =
-              "Compute in TF32 (torch.set_float32_matmul_precision(\"high\")) or in bfloat16 or float16 "
-              "(autocast), with sizes that are multiples of 8",
-          .source = "https://pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices",
+              "Compute in float16 or bfloat16 (autocast), or from Ampere on in TF32 "
+              "(torch.set_float32_matmul_precision(\"high\")), with sizes that are multiples of 8",
+          .source = "https://docs.nvidia.com/deeplearning/performance/mixed-precision-training/index.html",
           .kind = "kernel-breakdown"};
 }
 

@@ -410,6 +410,7 @@ class PartMetricsReader {
     metrics.kernels[TraceMetrics::kPlainMatrixKernel] = LongestOf(plain);
     metrics.kernels[TraceMetrics::kCommunicationKernel] = LongestOf(communication);
     if (calls.empty()) return;
+    const auto launched = static_cast<int64_t>(calls.size());
     std::sort(calls.begin(), calls.end());
     calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
     int64_t first = INT64_MAX;
@@ -421,7 +422,7 @@ class PartMetricsReader {
     }
     const auto launches = static_cast<int64_t>(calls.size());
     metrics.Set(TraceMetric::kLaunches, launches);
-    if (launches > 1) metrics.Set(TraceMetric::kMeanLaunchNs, (last - first) / (launches - 1));
+    if (launches > 1) metrics.Set(TraceMetric::kMeanLaunchNs, (last - first) / (launched - 1));
   }
 
   static std::string LongestOf(const std::map<const NamedWork*, int64_t>& sums) {
@@ -434,6 +435,17 @@ class PartMetricsReader {
       }
     }
     return longest == nullptr ? "" : longest->total.name;
+  }
+
+  // The kernel that takes most of a sequence's first occurrence; a copy only where it has no kernel.
+  std::string LongestIn(const std::vector<const DeviceSlice*>& work, const KernelSequence& sequence) const {
+    std::map<const NamedWork*, int64_t> kernels;
+    for (size_t i = sequence.first; i < sequence.first + sequence.length; ++i) {
+      if (work[i] == nullptr || WorkOf(work[i]).total.type == KernelType::kMemory) continue;
+      int64_t& sum = kernels[&WorkOf(work[i])];
+      sum = AddLength(sum, work[i]->length_ns());
+    }
+    return kernels.empty() ? WorkOf(work[sequence.first]).total.name : LongestOf(kernels);
   }
 
   Status AddCopies(const std::vector<const DeviceSlice*>& slices, DeviceTraceMetrics& of) {
@@ -536,7 +548,7 @@ class PartMetricsReader {
         if (is_graph) continue;
         most_saved = saved;
         best = sequence;
-        kernel = WorkOf(work[sequence.first]).total.name;
+        kernel = LongestIn(work, sequence);
       }
     }
     of.metrics.Set(TraceMetric::kSequenceLength, static_cast<int64_t>(best.length));

@@ -106,11 +106,16 @@ class IdleOfPart {
     return pointers;
   }
 
-  // From the begin of the whole to its end, between slices in the order of time. `longest` takes the longest gaps.
+  // From the begin of the whole to its end, between slices in the order of time, of which some are outside: they tell
+  // why a gap is there that reaches out of it. `longest` takes the longest gaps.
   void AddGaps(const std::vector<const DeviceSlice*>& slices, const Interval& whole, CauseTimes& times,
                std::vector<IdleGap>* longest) const {
     std::vector<IdleGap> gaps;
-    ForEachIdleGap(read_, slices, whole, kernel_wait_ns_, [&](const IdleGap& gap) {
+    Interval all = {std::min(whole.begin_ns, slices.front()->begin_ns), whole.end_ns};
+    for (const DeviceSlice* slice : slices) all.end_ns = std::max(all.end_ns, slice->end_ns);
+    ForEachIdleGap(read_, slices, all, kernel_wait_ns_, [&](IdleGap gap) {
+      gap.time = {std::max(gap.time.begin_ns, whole.begin_ns), std::min(gap.time.end_ns, whole.end_ns)};
+      if (gap.time.begin_ns >= gap.time.end_ns) return;
       times[static_cast<size_t>(gap.cause)] += gap.length_ns();
       if (longest != nullptr) gaps.push_back(gap);
       if (gaps.size() >= 64 * kMostGaps) KeepLongest(gaps);
@@ -196,14 +201,25 @@ class IdleOfPart {
   const int64_t kernel_wait_ns_;
 };
 
+// Whether the part has slices of any kind when the time that is asked for has begun, and before it ends.
+bool IsWithin(const PartReader& reader, const Interval& asked) {
+  bool has_before = false;
+  bool has_after = false;
+  for (const Segment& segment : reader.segments(EventKind::kSlice)) {
+    has_before |= segment.min_time_ns <= asked.end_ns;
+    has_after |= segment.max_end_ns >= asked.begin_ns;
+  }
+  return has_before && has_after;
+}
+
 Result<AnalysisAnswer> AnswerIdleBreakdown(const AnalysisTraces& traces, const AnalysisOptions& options,
                                            const StopSignal& stop) {
   AnalysisAnswer answer(traces);
   ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
   std::vector<size_t> without;
   for (size_t part = 0; part < traces.parts().size(); ++part) {
-    ASSIGN_OR_RETURN(const DeviceLaunches read, DeviceLaunches::Read(traces, part, scope, stop));
-    if (read.slices().empty()) {
+    ASSIGN_OR_RETURN(const DeviceLaunches read, DeviceLaunches::Read(traces, part, scope, stop, true));
+    if (read.slices().empty() || !IsWithin(*traces.parts()[part].reader, scope.WholeOf(part))) {
       without.push_back(part);
       continue;
     }

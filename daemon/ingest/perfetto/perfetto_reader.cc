@@ -24,6 +24,7 @@ namespace {
 constexpr int64_t kEarliestPerfettoUnixNs = 946'684'800'000'000'000;  // 2000
 constexpr int64_t kLatestPerfettoUnixNs = 4'102'444'800'000'000'000;  // 2100
 constexpr size_t kMostAncestors = 16;
+constexpr int64_t kMostDeviceNumbers = 64;
 
 struct CounterPlace {
   uint32_t track = 0;
@@ -179,7 +180,11 @@ class PerfettoEvents {
       key.family = TrackKey::Family::kCounter;
     } else if (track.is_gpu) {
       row.kind = "gpu_stream";
-      row.device = track.device ? track.device : pid;
+      // A number that is 0 may be left out. The process of a stream is its device in Kineto's traces, and has no number
+      // that a program could have.
+      row.device = track.device;
+      if (!row.device && track.stream) row.device = 0;
+      if (!row.device && pid && *pid <= kMostDeviceNumbers) row.device = pid;
       row.stream = track.stream ? track.stream : track.tid;
       key.family = TrackKey::Family::kThread;
     } else if (track.tid) {

@@ -32,8 +32,8 @@ Status MorePerfettoThan(const std::string& of) {
 }  // namespace
 
 PerfettoSurvey::Key PerfettoSurvey::KeyOf(std::string_view name) {
-  if (name == "stream") return Key::kStream;
-  if (name == "device") return Key::kDevice;
+  if (name == "stream" || name == "streamId") return Key::kStream;
+  if (name == "device" || name == "deviceId") return Key::kDevice;
   if (name == "correlation") return Key::kCorrelation;
   if (name == "grid") return Key::kGrid;
   return Key::kOther;
@@ -191,8 +191,10 @@ void PerfettoSurvey::Decide(uint64_t sequence, PerfettoTrack& track) {
     if (key == Key::kDevice && is_integer) track.device = value;
     track.may_be_gpu |= (key == Key::kStream && is_integer) || key == Key::kGrid;
   }
-  track.is_gpu = is_gpu;
-  track.is_decided = has_category || track.may_be_gpu;
+  // Annotations that are drawn over a stream say neither: the next slices do.
+  track.is_gpu |= is_gpu;
+  const bool is_of_host = has_category && !track.is_gpu;
+  track.is_decided = is_of_host || (track.stream && track.device);
 }
 
 void PerfettoSurvey::SeeLaunch(uint64_t sequence) {

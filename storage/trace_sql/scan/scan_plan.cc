@@ -197,7 +197,11 @@ std::string PlanOrder(const TraceTable& table, TraceSet& set, std::optional<int6
   if (table.groups == nullptr || !can_group || table.groups(set, order.iColumn) > kMostGroups) return {};
   info->orderByConsumed = 1;
   // One row of each value will do only where nothing else of a row is looked at: by what is compared outside, too.
-  const bool one_each = distinct == 2 && info->colUsed == sqlite3_uint64{1} << order.iColumn;
+  // The number of a row is looked at without a bit in colUsed.
+  const auto* const conditions = info->aConstraint;
+  const bool looks_at_numbers =
+      std::any_of(conditions, conditions + info->nConstraint, [](const auto& one) { return one.iColumn < 0; });
+  const bool one_each = distinct == 2 && info->colUsed == sqlite3_uint64{1} << order.iColumn && !looks_at_numbers;
   std::string plan = one_each ? "distinct" : distinct == 1 || distinct == 2 ? "group" : "order";
   plan += std::string(order.desc != 0 ? "-desc:" : ":") + column.name;
   for (size_t i = 0; i < table.columns.size(); ++i) {

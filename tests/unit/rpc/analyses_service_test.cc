@@ -97,8 +97,10 @@ TEST_F(AnalysesServiceTest, ListsTheKindsWithWhatTheyTakeAndTell) {
   v1::ListAnalysesResponse response;
   ASSERT_TRUE(client.analyses->ListAnalyses(&context, v1::ListAnalysesRequest(), &response).ok());
   ASSERT_EQ(static_cast<size_t>(response.kinds_size()), AnalysisKinds().size());
-  const v1::AnalysisKind& kind = response.kinds(0);
-  EXPECT_EQ(kind.name(), "temporal-breakdown");
+  const auto found = std::find_if(response.kinds().begin(), response.kinds().end(),
+                                  [](const v1::AnalysisKind& one) { return one.name() == "temporal-breakdown"; });
+  ASSERT_NE(found, response.kinds().end());
+  const v1::AnalysisKind& kind = *found;
   EXPECT_EQ(kind.version(), 1);
   EXPECT_THAT(kind.question(), HasSubstr("?"));
   EXPECT_EQ(kind.tables(0).name(), "ranks");

@@ -311,6 +311,15 @@ TEST(StatementShortcuts, FindTheFirstRowsInTheScan) {
   }
 }
 
+TEST(StatementShortcuts, OneRowOfEachValueIsNotEnoughWhereNumbersOfRowsAreLookedAt) {
+  RandomTrace trace;
+  TraceConnection tables(trace.places());
+  EXPECT_EQ(tables.Ask("SELECT count(*) FROM (SELECT DISTINCT category FROM slice WHERE rowid > 5)"),
+            tables.Ask("SELECT count(*) FROM (SELECT category FROM slice WHERE rowid > 5 GROUP BY category)"));
+  EXPECT_EQ(tables.Ask("SELECT count(*) FROM (SELECT DISTINCT name FROM slice s JOIN (SELECT 5 AS k) ON s.rowid > k)"),
+            tables.Ask("SELECT count(*) FROM (SELECT name FROM slice WHERE rowid > 5 GROUP BY name)"));
+}
+
 TEST(StatementShortcuts, ReadNoColumnToCountAllRows) {
   RandomTrace trace;
   TraceConnection tables(trace.places());
