@@ -15,6 +15,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tarfile
 import tempfile
 import time
 import unittest
@@ -391,6 +392,14 @@ def running_daemon(config="", environment=None):
             yield daemon
         finally:
             daemon.stop()
+
+
+def unpack(archive_path, folder):
+    """The files of a .tar.gz, all into one folder."""
+    with tarfile.open(archive_path) as archive:
+        for member in (member for member in archive if member.isfile()):
+            with open(os.path.join(folder, os.path.basename(member.name)), "wb") as file:
+                file.write(archive.extractfile(member).read())
 
 
 class OwnDaemonTest(unittest.TestCase):

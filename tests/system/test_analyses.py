@@ -6,7 +6,6 @@ import glob
 import json
 import os
 import sqlite3
-import tarfile
 import unittest
 
 import kprof_testing
@@ -73,10 +72,7 @@ class AnalysesTest(DaemonTest):
         """The run that was made of a trace, imported once."""
         if path.endswith(".tar.gz"):
             folder = cls.enterClassContext(kprof_testing.temporary_folder("a-"))
-            with tarfile.open(path) as archive:
-                for member in (member for member in archive if member.isfile()):
-                    with open(os.path.join(folder, os.path.basename(member.name)), "wb") as file:
-                        file.write(archive.extractfile(member).read())
+            kprof_testing.unpack(path, folder)
             path = folder
         return cls.ctl.json("import", path, limit_s=4 * kprof_testing.LIMIT_S)["id"]
 

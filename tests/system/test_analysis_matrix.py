@@ -6,7 +6,6 @@ import glob
 import gzip
 import json
 import os
-import tarfile
 import unittest
 
 import kprof_testing
@@ -50,8 +49,7 @@ class AnalysisMatrixTest(DaemonTest):
     def imported(self, path):
         if path.endswith(".tar.gz"):
             folder = self.enterContext(kprof_testing.temporary_folder("m-"))
-            with tarfile.open(path) as archive:
-                archive.extractall(folder)
+            kprof_testing.unpack(path, folder)
             path = folder
         return self.ctl.json("import", path, limit_s=4 * kprof_testing.LIMIT_S)["id"]
 

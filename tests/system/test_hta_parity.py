@@ -6,7 +6,6 @@ import functools
 import glob
 import json
 import os
-import tarfile
 import unittest
 
 import kprof_testing
@@ -47,10 +46,7 @@ class HtaParityTest(DaemonTest):
     def run_of(cls, path):
         if path.endswith(".tar.gz"):
             folder = cls.enterClassContext(kprof_testing.temporary_folder("h-"))
-            with tarfile.open(path) as archive:
-                for member in (member for member in archive if member.isfile()):
-                    with open(os.path.join(folder, os.path.basename(member.name)), "wb") as file:
-                        file.write(archive.extractfile(member).read())
+            kprof_testing.unpack(path, folder)
             path = folder
         return cls.ctl.json("import", path, limit_s=4 * kprof_testing.LIMIT_S)["id"]
 

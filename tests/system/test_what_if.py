@@ -8,7 +8,6 @@ import gzip
 import json
 import os
 import statistics
-import tarfile
 import unittest
 
 import kprof_testing
@@ -277,8 +276,7 @@ class WhatIfTest(DaemonTest):
         if not os.path.exists(path):
             self.skipTest(f"no {path}")
         with kprof_testing.temporary_folder("w-") as folder:
-            with tarfile.open(path) as tar:
-                tar.extractall(folder)
+            kprof_testing.unpack(path, folder)
             for root, _, files in os.walk(folder):
                 for file in sorted(files):
                     with self.subTest(file=file):

@@ -74,7 +74,7 @@ Status TakeCommand(std::vector<std::string> command, CaptureArgs& capture) {
 constexpr std::string_view kCompareVerb = "compare";
 constexpr std::string_view kBaseline = "--baseline";
 
-// What stands after `compare`: RUN... --baseline RUN... and the analysis' other options, as analyze takes them: the
+// The words after `compare` (RUN... --baseline RUN... and the analysis' other options) as analyze takes them: the
 // baseline's runs are one value, with commas between.
 Result<std::vector<std::string>> WordsOfCompare(const std::vector<std::string>& words) {
   std::vector<std::string> all = {"compare"};

@@ -121,7 +121,7 @@ int64_t LengthOfThoseEndingIn(const std::vector<Interval>& pieces, const Interva
   return sum;
 }
 
-// What a name tells of a kernel, a copy or a fill; and the sums of those that have it.
+// A name of kernels, copies or fills: its kind, and the sums of those that have it.
 struct NamedWork {
   KernelTotal total;
   MatrixKernel matrix = MatrixKernel::kNone;

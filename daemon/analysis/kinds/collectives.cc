@@ -133,7 +133,7 @@ class StepLoads {
   int64_t last_ns_ = 0;
 };
 
-// What is read of a run.
+// A run as it is read.
 struct RunCommunication {
   std::vector<Communicator> ranks;
   std::vector<std::vector<StepLoads>> loads;  // of each: of its parts
@@ -325,7 +325,7 @@ class RunReader {
   MemoryCharge& charge_;
 };
 
-// What a collective was, seen by all of its ranks.
+// A collective, seen by all of its ranks.
 struct CollectiveFacts {
   const CommunicationCall* call = nullptr;  // of its first rank
   int64_t first_begin_ns = 0;

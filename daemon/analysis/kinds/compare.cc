@@ -177,7 +177,7 @@ std::string RanksText(const std::set<std::optional<int64_t>>& ranks) {
   return text;
 }
 
-// What is read of a side; sums are per run.
+// A side as it is read; sums are per run.
 struct SideFacts {
   int64_t total_ns = 0;  // of the longest part
   int64_t busy_ns = 0;
@@ -431,7 +431,7 @@ SharedWork WorkInBoth(const std::vector<KernelRow>& rows) {
   return work;
 }
 
-// What one side alone has below a node that both have.
+// The calls that one side alone has below a node that both have.
 struct LoneCalls {
   std::string name;
   SideSum sum;

@@ -44,7 +44,7 @@ constexpr AnalysisOption kWhatIfOption[] = {
      "several are joined by ;"},
 };
 
-// What is changed of a trace.
+// A change of a trace.
 struct Change {
   std::string name;
   double factor = 1;

@@ -1,4 +1,4 @@
-// What costs time and can be helped: rules over metrics of the traces, each with its gain. Docs:
+// Findings, which cost time and can be helped: rules over metrics of the traces, each with its gain. Docs:
 // docs/analyses/findings.md.
 #include <string>
 #include <utility>

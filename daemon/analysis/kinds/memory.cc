@@ -41,7 +41,7 @@ bool IsInnerFrame(std::string_view name) {
   return name.starts_with("<built-in") || name.starts_with(kModulePrefix);
 }
 
-// Who allocates at a time of a thread: slices of three choices, innermost first.
+// The slices that allocate at a time of a thread, of three choices, innermost first.
 class Allocators {
  public:
   static Result<Allocators> Read(const TracePart& part, const StopSignal& stop, MemoryCharge& charge) {

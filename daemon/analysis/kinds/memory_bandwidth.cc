@@ -125,7 +125,8 @@ std::vector<SeriesPoint> RatesOf(const CopyGroup& group, bool is_hta) {
     changes.push_back({copy->begin_ns, *rate});
     changes.push_back({copy->end_ns, -*rate});
   }
-  // What begins goes before what ends at that time: so HTA has it most often. Where times are exact it makes no point.
+  // A copy that begins goes before one that ends at that time: so HTA has it most often. Where times are exact it makes
+  // no point.
   std::sort(changes.begin(), changes.end(), [](const SeriesPoint& a, const SeriesPoint& b) {
     return std::tuple(a.time_ns, a.value < 0, a.value) < std::tuple(b.time_ns, b.value < 0, b.value);
   });

@@ -26,7 +26,7 @@ namespace {
 
 enum OccupancyTable : size_t { kOccupancyRanks, kOccupancyKernels };
 
-// What is told of a launch, and the arguments that say it: PyTorch's, and those of nsys.
+// The figures of a launch, and the arguments that say them: PyTorch's, and those of nsys.
 enum FillFigure : size_t { kOccupancy, kWarps, kBlocksPerSm, kRegisters, kShared, kThreads, kBlocks, kFilled };
 constexpr size_t kFigures = 8;
 const std::vector<std::string_view> kFillKeys = {"est. achieved occupancy %",

@@ -161,7 +161,7 @@ struct ShapeKeyHash {
   }
 };
 
-// What a part's calls come to.
+// The sums of a part's calls.
 class PartCalls : public HostCallVisitor {
  public:
   PartCalls(const AnalysisTraces& traces, size_t part, const DeviceScope& scope, LaunchedWork work, SliceArgs args,
@@ -414,7 +414,7 @@ class PartCalls : public HostCallVisitor {
     return OkStatus();
   }
 
-  // What a launch started is counted once, also where a trace has its correlation twice.
+  // The work of a launch is counted once, also where a trace has its correlation twice.
   bool TakeOnce(int64_t correlation) {
     if (work_.Of(correlation).empty()) return false;
     return taken_.insert(correlation).second;
@@ -478,7 +478,7 @@ class PartCalls : public HostCallVisitor {
   bool has_costs_ = false;  // of an operator
 };
 
-// What an answer is made of, for one part.
+// All that the answer about one part is made of.
 struct AnsweredPart {
   const AnalysisTraces& traces;
   size_t part = 0;

@@ -88,7 +88,7 @@ Queue QueueOf(std::vector<QueueEvent> events, const Interval* whole, int64_t ful
   return queue;
 }
 
-// What the names of calls tell; each is looked at once.
+// The kinds of calls by their names; each name is looked at once.
 class QueueCallNames {
  public:
   struct Told {

@@ -102,7 +102,7 @@ struct KernelSums {
   int64_t sum_ns = 0;
 };
 
-// What a part has of the kinds of events that PyTorch's profiler records when it is asked to.
+// The kinds of events that a part has, of those that PyTorch's profiler records when it is asked to.
 struct Recorded {
   bool launches = false;
   bool operators = false;

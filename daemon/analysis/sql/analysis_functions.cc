@@ -44,7 +44,7 @@ std::string SqlNameOf(const AnalysisOption& option) {
   return SqlWord(option.name) + (*option.unit == '\0' ? "" : "_" + std::string(option.unit));
 }
 
-// What a column of the table tells needs no option: SQL compares it.
+// An option that is a column of the table is left out: SQL compares the column.
 AnalysisFunction MakeFunction(std::string name, const AnalysisKind& kind, size_t table) {
   AnalysisFunction made{std::move(name), &kind, table, {}};
   for (const AnalysisOption& option : AllOptions(kind.options)) {

@@ -58,7 +58,7 @@ bool ForMembersOf(std::string_view object, const See& see) {
       kMostInspectorNesting);
 }
 
-// What a line says.
+// A line as it is read.
 struct Operation {
   std::string id;  // of the communicator
   std::string comm_name;

@@ -142,7 +142,7 @@ class PerfettoEvents {
     for (const uint64_t id : event_.last_flows) batch_.AddFlow(point, id, 'f');
   }
 
-  // What a track and those above it say of its process and its name.
+  // A track's process and name, as it and those above it tell them.
   uint32_t TrackOf(uint64_t uuid, const PerfettoTrack* of) {
     if (has_last_ && last_uuid_ == uuid) return last_track_;
     const auto [found, is_new] = tracks_.try_emplace(uuid, 0);

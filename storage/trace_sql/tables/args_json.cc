@@ -41,7 +41,7 @@ std::optional<uint32_t> FourHex(std::string_view text) {
   return code;
 }
 
-// What stands between the quotes of a JSON string.
+// The text between the quotes of a JSON string, unescaped.
 std::string Unescaped(std::string_view text) {
   std::string plain;
   while (!text.empty()) {

@@ -23,7 +23,7 @@ uint32_t TextNumbers::NumberOf(std::string_view text) {
 
 namespace {
 
-// What arguments tell, by their places in the list below.
+// The arguments that tell of a collective, by their places in the list below.
 struct Tells {
   enum Key : size_t {
     kName,
@@ -85,7 +85,7 @@ std::string_view FirstText(std::string_view list) {
   return list.substr(0, std::min(list.find('"'), list.size()));
 }
 
-// What a slice's arguments say of a collective.
+// A collective as a slice's arguments tell it.
 struct Told {
   CommunicationCall call;  // without times
   bool has_sizes = false;
@@ -129,7 +129,7 @@ class CollectiveArguments {
   }
 
  private:
-  // What a log of NCCL Inspector tells: its communicator has a name of its own, whatever the group is called.
+  // In a log of NCCL Inspector the communicator has a name of its own, whatever the group is called.
   Status SetOfLog(size_t row, CommunicationCall& call) {
     ASSIGN_OR_RETURN(const std::string communicator, args_.TextOf(values_[Tells::kCommunicator][row]));
     if (communicator.empty()) return OkStatus();

@@ -81,7 +81,7 @@ void DropReturnType(std::string& name) {
   for (size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
     if (c == '<' || c == '(' || c == '[' || c == '{') {
-      // What follows a name is part of it.
+      // Brackets behind a name are part of it.
       ++depth;
     } else if (c == '>' || c == ')' || c == ']' || c == '}') {
       --depth;

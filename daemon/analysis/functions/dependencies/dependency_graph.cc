@@ -99,7 +99,7 @@ int64_t DependencyGraph::EndWith(std::span<const int64_t> lengths) const {
 
 std::vector<uint32_t> DependencyGraph::LongestPath() const {
   constexpr uint32_t kNone = UINT32_MAX;
-  // Of each point the dependency that explains it.
+  // The dependency that explains each point.
   std::vector<uint32_t> explains(times_.size(), kNone);
   for (uint32_t i = 0; i < dependencies_.size(); ++i) {
     const Dependency& one = dependencies_[i];

@@ -64,7 +64,7 @@ std::map<uint32_t, ThreadTimes> ThreadActivity(std::span<const PartSlice> operat
 
 namespace {
 
-// What a thread does in a quiet stretch of another, from its first begin to its last end.
+// The work of a thread in a quiet stretch of another, from its first begin to its last end.
 struct Burst {
   int64_t begin_ns = 0;  // that of the stretch, if it was at it before
   int64_t end_ns = 0;    // that of the stretch, if it goes on

@@ -20,7 +20,7 @@ namespace {
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr int64_t kMostEventGapNs = 20'000;  // a stream goes on that soon behind what it waited for
 
-// What a call does besides launching, as its name tells.
+// The use of a call besides launching, as its name tells.
 enum class ApiRole : uint8_t { kOther, kCopy, kFree, kDeviceWait, kWait, kRecord, kStreamWait };
 
 ApiRole ApiRoleOf(std::string_view name) {
@@ -144,7 +144,7 @@ class DependencyMaker {
       thread.Forget();
       thread.end_ns = INT64_MIN;
     }
-    // What is not over when the time is that is asked for does not say when the thread is done.
+    // A slice that goes on behind the time that is asked for does not say when the thread is done.
     const auto extend = [this](const PartSlice& slice) {
       threads_[slice.track].Extend(slice.begin_ns, slice.end_ns <= to_ns_ ? slice.end_ns : slice.begin_ns);
     };
@@ -587,8 +587,9 @@ class DependencyMaker {
     return OkStatus();
   }
 
-  // What ended last of all that was launched on other streams before the wait, if it ended right before `i` began and
-  // nothing else had kept it so long. `is_untold`: it is launched right behind the wait, and no record tells for what.
+  // Takes the work that ended last of all that was launched on other streams before the wait, if it ended right before
+  // `i` began and nothing else had kept that so long. `is_untold`: it is launched right behind the wait, and no record
+  // tells for what.
   void FindWaitByEnd(uint32_t i, int64_t waited_ns, bool is_untold) {
     const int64_t begin = work()[i].begin_ns;
     int64_t ready = LaunchReady(i);

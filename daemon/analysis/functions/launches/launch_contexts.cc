@@ -30,7 +30,7 @@ EventFilter OperatorsOfHost() {
   return filter;
 }
 
-// What emit_nvtx writes.
+// The names that emit_nvtx writes.
 EventFilter OperatorRangesOfHost() {
   EventFilter filter;
   filter.categories = {"nvtx", "user_annotation"};
