@@ -10,17 +10,17 @@
 #include "daemon/analysis/functions/copy_sizes.h"
 #include "daemon/analysis/functions/host/host_activity.h"
 #include "daemon/analysis/functions/kernel_sequences.h"
-#include "daemon/analysis/functions/launches/calls_and_work.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/launches/waiting_copies.h"
 #include "daemon/analysis/functions/matrix_kernels.h"
 #include "daemon/analysis/operators/interval_sweep.h"
 #include "daemon/analysis/operators/part_filter.h"
+#include "daemon/analysis/operators/slice_columns.h"
 
 namespace kprof {
 namespace {
 
-constexpr MetricWords kWords[kTraceMetrics] = {
+constexpr MetricWords kMetricWords[kTraceMetrics] = {
     {"total_ns", "ns"},
     {"busy_ns", "ns"},
     {"kernels", "count"},
@@ -576,7 +576,7 @@ class PartMetricsReader {
 }  // namespace
 
 const MetricWords& WordsOf(TraceMetric metric) {
-  return kWords[static_cast<size_t>(metric)];
+  return kMetricWords[static_cast<size_t>(metric)];
 }
 
 Result<PartTraceMetrics> ReadPartMetrics(const AnalysisTraces& traces, size_t part, const DeviceScope& scope,

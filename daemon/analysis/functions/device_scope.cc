@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "daemon/analysis/operators/part_filter.h"
-#include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/slice_columns.h"
 #include "daemon/analysis/operators/trace_part.h"
 
 namespace kprof {
@@ -28,13 +28,6 @@ std::optional<int64_t> NumberOfStep(std::string_view name) {
   return number;
 }
 
-struct StepColumns {
-  std::vector<int64_t> names;
-  std::vector<int64_t> times;
-  std::vector<int64_t> durations;
-  std::vector<int64_t> tracks;
-};
-
 }  // namespace
 
 Result<std::vector<ProfilerStep>> FindProfilerSteps(const TracePart& part, const StopSignal& stop) {
@@ -44,19 +37,15 @@ Result<std::vector<ProfilerStep>> FindProfilerSteps(const TracePart& part, const
   PartReader& reader = *part.reader;
   std::map<int64_t, ProfilerStep> of_host;
   std::map<int64_t, ProfilerStep> of_devices;
-  StepColumns columns;
+  SliceColumns slices(reader);
   RETURN_IF_ERROR(bound.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kName, selection, columns.names));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTime, selection, columns.times));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kDuration, selection, columns.durations));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTrack, selection, columns.tracks));
-    for (size_t i = 0; i < columns.names.size(); ++i) {
-      ASSIGN_OR_RETURN(const std::string name, reader.ReadString(columns.names[i]));
-      const auto track = static_cast<size_t>(columns.tracks[i]);
-      const bool is_device = track < reader.tracks().size() && reader.tracks()[track].kind == "gpu_stream";
+    RETURN_IF_ERROR(slices.Read(segment, selection));
+    for (size_t i = 0; i < slices.size(); ++i) {
+      ASSIGN_OR_RETURN(const std::string name, reader.ReadString(slices.name(i)));
+      const bool is_device = reader.tracks()[slices.track(i)].kind == "gpu_stream";
       const int64_t number = NumberOfStep(name).value_or(0);
-      const int64_t begin = SafeTime(columns.times[i]);
-      const int64_t end = SafeEndOf(begin, columns.durations[i]);
+      const int64_t begin = slices.begin_ns(i);
+      const int64_t end = slices.end_ns(i);
       const auto [found, is_new] =
           (is_device ? of_devices : of_host).try_emplace(number, ProfilerStep{number, begin, end});
       if (is_new) continue;

@@ -9,6 +9,7 @@
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/operators/part_filter.h"
 #include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/slice_columns.h"
 #include "daemon/analysis/operators/trace_part.h"
 
 namespace kprof {
@@ -82,7 +83,7 @@ constexpr std::string_view kOperationCategories[] = {"kernel",     "Kernel", "gp
 class HtaReading {
  public:
   HtaReading(const AnalysisTraces& traces, size_t part, const DeviceScope& scope, MemoryCharge& charge)
-      : part_(traces.parts()[part]), at_(part), scope_(scope), charge_(charge) {}
+      : part_(traces.parts()[part]), at_(part), scope_(scope), charge_(charge), slices_(*part_.reader) {}
 
   Status Read(const StopSignal& stop, HtaClock& clock, std::vector<HtaRow>& rows) {
     clock.base_ns = SourceBase(reader());
@@ -145,33 +146,26 @@ class HtaReading {
 
   Status AddRows(const Segment& segment, const RowSelection& selection, std::vector<HtaRow>& rows) {
     RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>(selection.rows.size() * sizeof(HtaRow))));
-    RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kTime, selection, times_));
-    RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kDuration, selection, durations_));
-    RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kName, selection, names_));
-    RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kTrack, selection, tracks_));
-    correlations_.assign(selection.rows.size(), kNoValue);
-    ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader().ReadBounds(segment, EventColumn::kCorrelation));
-    if (bounds) RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kCorrelation, selection, correlations_));
+    RETURN_IF_ERROR(slices_.ReadWithCorrelations(segment, selection));
     categories_.clear();
     ASSIGN_OR_RETURN(const std::optional<ColumnBounds> categories,
                      reader().ReadBounds(segment, EventColumn::kCategory));
     if (categories) RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kCategory, selection, categories_));
     const std::optional<int64_t> from = scope_.from_ns(at_);
     const std::optional<int64_t> to = scope_.to_ns(at_);
-    for (size_t i = 0; i < times_.size(); ++i) {
-      if (!IsKnown(durations_[i])) continue;
-      const int64_t begin = SafeTime(times_[i]);
-      const int64_t end = SafeEndOf(begin, durations_[i]);
+    for (size_t i = 0; i < slices_.size(); ++i) {
+      if (!slices_.has_end(i)) continue;
+      const int64_t begin = slices_.begin_ns(i);
+      const int64_t end = slices_.end_ns(i);
       if ((from && std::max(end, begin + 1) <= *from) || (to && begin >= *to)) continue;
-      const auto track = static_cast<size_t>(tracks_[i]);
-      if (track >= reader().tracks().size()) return reader().Broken("a slice is on a track that is not there");
+      const uint32_t track = slices_.track(i);
       if (scope_.device() && reader().tracks()[track].device != scope_.device()) continue;
       HtaRow row{.begin_ns = clock_.RoundedUp(begin),
                  .end_ns = clock_.RoundedDown(end),
-                 .name = names_[i],
-                 .correlation = correlations_[i],
+                 .name = slices_.name(i),
+                 .correlation = slices_.correlation(i),
                  .place = segment.first_row + selection.rows[i],
-                 .track = static_cast<uint32_t>(track)};
+                 .track = track};
       if (from) row.begin_ns = std::max(row.begin_ns, clock_.RoundedUp(*from));
       if (to) row.end_ns = std::min(row.end_ns, clock_.RoundedDown(*to));
       row.stream = slots_.empty() ? reader().tracks()[track].stream.value_or(kNoStream) : streams_[i];
@@ -179,7 +173,7 @@ class HtaReading {
         ASSIGN_OR_RETURN(row.is_operation, IsOperation(categories_[i]));
       }
       row.is_operation |= slots_.empty();
-      ASSIGN_OR_RETURN(row.type, TypeOf(names_[i]));
+      ASSIGN_OR_RETURN(row.type, TypeOf(slices_.name(i)));
       rows.push_back(row);
     }
     return OkStatus();
@@ -216,11 +210,7 @@ class HtaReading {
   std::map<int64_t, KernelType> types_;  // by name
   std::map<int64_t, bool> operations_;   // by category
   std::vector<int64_t> launched_;
-  std::vector<int64_t> times_;
-  std::vector<int64_t> durations_;
-  std::vector<int64_t> names_;
-  std::vector<int64_t> tracks_;
-  std::vector<int64_t> correlations_;
+  SliceColumns slices_;
   std::vector<int64_t> categories_;  // empty: the segment has none
   std::vector<int64_t> streams_;     // unused without slots
 };

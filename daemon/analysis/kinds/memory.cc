@@ -14,9 +14,9 @@
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/host/host_calls.h"
 #include "daemon/analysis/functions/host/innermost_slices.h"
-#include "daemon/analysis/functions/launches/calls_and_work.h"
 #include "daemon/analysis/functions/memory_events.h"
 #include "daemon/analysis/functions/memory_levels.h"
+#include "daemon/analysis/operators/slice_columns.h"
 #include "daemon/analysis/operators/trace_part.h"
 
 namespace kprof {

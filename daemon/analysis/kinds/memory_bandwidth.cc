@@ -14,7 +14,7 @@
 #include "daemon/analysis/functions/hta_rows.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/step_series.h"
-#include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/slice_columns.h"
 
 namespace kprof {
 namespace {
@@ -49,28 +49,17 @@ std::string KindOfCopy(std::string_view name, bool is_hta) {
 Result<std::vector<Copy>> FindExactCopies(const TracePart& part, const EventFilter& filter, MemoryCharge& charge,
                                           const StopSignal& stop) {
   std::vector<Copy> copies;
-  PartReader& reader = *part.reader;
   ASSIGN_OR_RETURN(const PartFilter bound, PartFilter::Bind(filter, part, EventKind::kSlice));
-  std::vector<int64_t> times;
-  std::vector<int64_t> durations;
-  std::vector<int64_t> names;
-  std::vector<int64_t> tracks;
+  SliceColumns slices(*part.reader);
   RETURN_IF_ERROR(bound.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTime, selection, times));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kDuration, selection, durations));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kName, selection, names));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTrack, selection, tracks));
-    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(times.size() * sizeof(Copy))));
-    for (size_t i = 0; i < times.size(); ++i) {
-      if (static_cast<size_t>(tracks[i]) >= reader.tracks().size()) {
-        return reader.Broken("a slice is on a track that is not there");
-      }
-      const int64_t begin = SafeTime(times[i]);
-      copies.push_back({.begin_ns = begin,
-                        .end_ns = SafeEndOf(begin, durations[i]),
-                        .place = segment.first_row + (selection.all ? static_cast<int64_t>(i) : selection.rows[i]),
-                        .name = names[i],
-                        .track = static_cast<uint32_t>(tracks[i])});
+    RETURN_IF_ERROR(slices.Read(segment, selection));
+    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(slices.size() * sizeof(Copy))));
+    for (size_t i = 0; i < slices.size(); ++i) {
+      copies.push_back({.begin_ns = slices.begin_ns(i),
+                        .end_ns = slices.end_ns(i),
+                        .place = segment.first_row + selection.RowAt(i),
+                        .name = slices.name(i),
+                        .track = slices.track(i)});
     }
     return OkStatus();
   }));

@@ -18,7 +18,7 @@
 #include "daemon/analysis/functions/part_notes.h"
 #include "daemon/analysis/functions/slice_args.h"
 #include "daemon/analysis/operators/part_filter.h"
-#include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/slice_columns.h"
 #include "storage/base/memory_charge.h"
 
 namespace kprof {
@@ -114,33 +114,28 @@ std::optional<double> VolumeOf(std::string_view list) {
 
 class PartFills {
  public:
-  PartFills(PartReader& reader, SliceArgs args) : reader_(reader), args_(std::move(args)) {}
+  PartFills(PartReader& reader, SliceArgs args) : reader_(reader), args_(std::move(args)), slices_(reader) {}
 
   Status Read(const PartFilter& kernels, std::optional<int64_t> from, std::optional<int64_t> to,
               const AnalysisTraces& traces, const StopSignal& stop) {
     MemoryCharge charge(traces.take_memory());
     return kernels.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
-      RETURN_IF_ERROR(GatherValues(reader_, segment, EventColumn::kTime, selection, times_));
-      RETURN_IF_ERROR(GatherValues(reader_, segment, EventColumn::kDuration, selection, durations_));
-      RETURN_IF_ERROR(GatherValues(reader_, segment, EventColumn::kName, selection, names_));
-      RETURN_IF_ERROR(GatherValues(reader_, segment, EventColumn::kTrack, selection, tracks_));
+      RETURN_IF_ERROR(slices_.Read(segment, selection));
       RETURN_IF_ERROR(args_.Read(segment, selection, values_));
       std::unordered_map<int64_t, KernelFill>* fills_of_track = nullptr;
-      int64_t last_track = 0;
-      for (size_t i = 0; i < times_.size(); ++i) {
-        const auto track = static_cast<size_t>(tracks_[i]);
-        if (track >= reader_.tracks().size()) return reader_.Broken("a slice is on a track that is not there");
-        const int64_t begin = SafeTime(times_[i]);
-        const int64_t end = std::min(SafeEndOf(begin, durations_[i]), to.value_or(INT64_MAX));
-        const int64_t ns = std::max<int64_t>(end - std::max(begin, from.value_or(INT64_MIN)), 0);
-        if (fills_of_track == nullptr || tracks_[i] != last_track) {
-          fills_of_track = &fills_[reader_.tracks()[track].device];
-          last_track = tracks_[i];
+      uint32_t last_track = 0;
+      for (size_t i = 0; i < slices_.size(); ++i) {
+        const int64_t begin = std::max(slices_.begin_ns(i), from.value_or(INT64_MIN));
+        const int64_t end = std::min(slices_.end_ns(i), to.value_or(INT64_MAX));
+        const int64_t ns = std::max<int64_t>(end - begin, 0);
+        if (fills_of_track == nullptr || slices_.track(i) != last_track) {
+          last_track = slices_.track(i);
+          fills_of_track = &fills_[reader_.tracks()[last_track].device];
         }
-        const auto [found, is_new] = fills_of_track->try_emplace(names_[i]);
+        const auto [found, is_new] = fills_of_track->try_emplace(slices_.name(i));
         if (is_new) {
           RETURN_IF_ERROR(charge.Grow(sizeof(KernelFill) + 64));
-          ASSIGN_OR_RETURN(found->second.name, reader_.ReadString(names_[i]));
+          ASSIGN_OR_RETURN(found->second.name, reader_.ReadString(slices_.name(i)));
         }
         KernelFill& fill = found->second;
         ++fill.count;
@@ -203,10 +198,7 @@ class PartFills {
   SliceArgs args_;
   std::map<std::optional<int64_t>, std::unordered_map<int64_t, KernelFill>> fills_;
   std::unordered_map<int64_t, std::optional<double>> volumes_;  // by a string's number
-  std::vector<int64_t> times_;
-  std::vector<int64_t> durations_;
-  std::vector<int64_t> names_;
-  std::vector<int64_t> tracks_;
+  SliceColumns slices_;
   std::vector<std::vector<SliceArg>> values_;
 };
 

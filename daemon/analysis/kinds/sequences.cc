@@ -15,7 +15,7 @@
 #include "daemon/analysis/functions/kernel_sequences.h"
 #include "daemon/analysis/functions/part_notes.h"
 #include "daemon/analysis/operators/part_filter.h"
-#include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/slice_columns.h"
 #include "storage/base/memory_charge.h"
 #include "storage/trace_sql/tables/strict_json.h"
 
@@ -39,23 +39,12 @@ Result<std::map<uint32_t, std::vector<SequenceSlice>>> ReadSequenceStreams(const
   std::map<uint32_t, std::vector<SequenceSlice>> streams;
   ASSIGN_OR_RETURN(const PartFilter bound, PartFilter::Bind(filter, part, EventKind::kSlice));
   if (bound.never()) return streams;
-  PartReader& reader = *part.reader;
-  std::vector<int64_t> times;
-  std::vector<int64_t> durations;
-  std::vector<int64_t> names;
-  std::vector<int64_t> tracks;
+  SliceColumns read(*part.reader);
   RETURN_IF_ERROR(bound.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTime, selection, times));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kDuration, selection, durations));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kName, selection, names));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTrack, selection, tracks));
-    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(times.size() * (sizeof(SequenceSlice) + kBytesOfSequenceSlice))));
-    for (size_t i = 0; i < times.size(); ++i) {
-      if (tracks[i] < 0 || static_cast<size_t>(tracks[i]) >= reader.tracks().size()) {
-        return reader.Broken("a slice is on a track that is not there");
-      }
-      const int64_t begin = SafeTime(times[i]);
-      streams[static_cast<uint32_t>(tracks[i])].push_back({begin, SafeEndOf(begin, durations[i]), names[i]});
+    RETURN_IF_ERROR(read.Read(segment, selection));
+    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(read.size() * (sizeof(SequenceSlice) + kBytesOfSequenceSlice))));
+    for (size_t i = 0; i < read.size(); ++i) {
+      streams[read.track(i)].push_back({read.begin_ns(i), read.end_ns(i), read.name(i)});
     }
     return OkStatus();
   }));

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -61,6 +62,9 @@ class NumberSet {
 struct RowSelection {
   bool all = false;
   std::vector<uint32_t> rows;  // in order; unused if `all`
+
+  // The i-th of them.
+  uint32_t RowAt(size_t i) const { return all ? static_cast<uint32_t>(i) : rows[i]; }
 };
 
 class PartFilter {

@@ -9,7 +9,7 @@
 #include "daemon/analysis/functions/slice_args.h"
 #include "daemon/analysis/operators/correlated_slices.h"
 #include "daemon/analysis/operators/part_filter.h"
-#include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/slice_columns.h"
 
 namespace kprof {
 
@@ -181,33 +181,25 @@ Result<std::map<uint32_t, std::vector<CollectiveSlice>>> FindCollectiveSlices(co
   if (bound.never()) return found;
   ASSIGN_OR_RETURN(SliceArgs args, SliceArgs::Find(reader, kCollectiveKeys));
   CollectiveArguments arguments(std::move(args), texts);
-  std::vector<int64_t> times;
-  std::vector<int64_t> durations;
-  std::vector<int64_t> names;
-  std::vector<int64_t> tracks;
+  SliceColumns slices(reader);
   RETURN_IF_ERROR(bound.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTime, selection, times));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kDuration, selection, durations));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kName, selection, names));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTrack, selection, tracks));
+    RETURN_IF_ERROR(slices.Read(segment, selection));
     RETURN_IF_ERROR(arguments.Select(segment, selection));
-    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(times.size() * sizeof(CollectiveSlice))));
-    for (size_t i = 0; i < times.size(); ++i) {
-      const auto track = static_cast<size_t>(tracks[i]);
-      if (track >= reader.tracks().size() || reader.tracks()[track].kind == "gpu_stream") continue;
-      CollectiveSlice slice{.begin_ns = SafeTime(times[i])};
-      slice.end_ns = SafeEndOf(slice.begin_ns, durations[i]);
+    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(slices.size() * sizeof(CollectiveSlice))));
+    for (size_t i = 0; i < slices.size(); ++i) {
+      if (reader.tracks()[slices.track(i)].kind == "gpu_stream") continue;
+      CollectiveSlice slice{.begin_ns = slices.begin_ns(i), .end_ns = slices.end_ns(i), .told = {}};
       ASSIGN_OR_RETURN(slice.told, arguments.Of(i));
-      ASSIGN_OR_RETURN(const std::string name, reader.ReadString(names[i]));
+      ASSIGN_OR_RETURN(const std::string name, reader.ReadString(slices.name(i)));
       if (slice.told.call.kind == CollectiveKind::kOther && name != kParameterSlices) {
         slice.told.call.kind = KindOfCollective(std::string_view(name).substr(kNcclPrefix.size()));
       }
-      found[static_cast<uint32_t>(track)].push_back(slice);
+      found[slices.track(i)].push_back(slice);
     }
     return OkStatus();
   }));
-  for (auto& [track, slices] : found) {
-    std::stable_sort(slices.begin(), slices.end(), [](const CollectiveSlice& a, const CollectiveSlice& b) {
+  for (auto& [track, of_track] : found) {
+    std::stable_sort(of_track.begin(), of_track.end(), [](const CollectiveSlice& a, const CollectiveSlice& b) {
       return std::pair(a.begin_ns, -a.end_ns) < std::pair(b.begin_ns, -b.end_ns);
     });
   }
@@ -304,37 +296,28 @@ Result<std::vector<CommunicationCall>> FindCommunicationCalls(const AnalysisTrac
   CollectiveArguments arguments(std::move(args), texts);
   std::unordered_map<int64_t, size_t> untold;  // by their rows
   std::unordered_map<int64_t, std::pair<uint32_t, CollectiveKind>> of_names;
-  std::vector<int64_t> times;
-  std::vector<int64_t> durations;
-  std::vector<int64_t> names;
-  std::vector<int64_t> tracks;
+  SliceColumns slices(reader);
   RETURN_IF_ERROR(bound.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTime, selection, times));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kDuration, selection, durations));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kName, selection, names));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTrack, selection, tracks));
+    RETURN_IF_ERROR(slices.Read(segment, selection));
     RETURN_IF_ERROR(arguments.Select(segment, selection));
-    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(times.size() * sizeof(CommunicationCall))));
-    for (size_t i = 0; i < times.size(); ++i) {
-      if (tracks[i] < 0 || static_cast<size_t>(tracks[i]) >= reader.tracks().size()) {
-        return reader.Broken("a slice is on a track that is not there");
-      }
-      const auto [name, is_new] = of_names.try_emplace(names[i]);
+    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(slices.size() * sizeof(CommunicationCall))));
+    for (size_t i = 0; i < slices.size(); ++i) {
+      const auto [name, is_new] = of_names.try_emplace(slices.name(i));
       if (is_new) {
-        ASSIGN_OR_RETURN(const std::string text, reader.ReadString(names[i]));
+        ASSIGN_OR_RETURN(const std::string text, reader.ReadString(slices.name(i)));
         name->second = {texts.NumberOf(text), KindOfCollective(text)};
       }
       ASSIGN_OR_RETURN(const Told told, arguments.Of(i));
       CommunicationCall call = told.call;
-      call.begin_ns = SafeTime(times[i]);
-      call.end_ns = SafeEndOf(call.begin_ns, durations[i]);
+      call.begin_ns = slices.begin_ns(i);
+      call.end_ns = slices.end_ns(i);
       call.is_asked = call.begin_ns < to && std::max(call.end_ns, call.begin_ns + 1) > from;
-      call.track = static_cast<uint32_t>(tracks[i]);
+      call.track = slices.track(i);
       call.kernel = name->second.first;
       call.has_times = has_times;
       has_kind.push_back(call.kind != CollectiveKind::kOther);
       if (!has_kind.back()) call.kind = name->second.second;
-      if (!told.has_sizes) untold.emplace(segment.first_row + (selection.all ? i : selection.rows[i]), calls.size());
+      if (!told.has_sizes) untold.emplace(segment.first_row + selection.RowAt(i), calls.size());
       calls.push_back(call);
     }
     return OkStatus();

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/analysis/functions/launches/calls_and_work.h"
 #include "daemon/analysis/operators/interval_sweep.h"
+#include "daemon/analysis/operators/slice_columns.h"
 
 namespace kprof {
 

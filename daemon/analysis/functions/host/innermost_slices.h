@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "daemon/analysis/functions/launches/calls_and_work.h"
+#include "daemon/analysis/operators/slice_columns.h"
 
 namespace kprof {
 

@@ -2,60 +2,26 @@
 
 #include <algorithm>
 #include <cctype>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "daemon/analysis/operators/part_filter.h"
-#include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/slice_columns.h"
 #include "daemon/analysis/operators/trace_part.h"
 
 namespace kprof {
+namespace {
 
+// A slice of an API of a device's runtime or driver: categories cuda_runtime, cuda_driver, Runtime, mtia_runtime...
 bool IsCallCategory(std::string_view category) {
   std::string lower(category);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return (lower.ends_with("runtime") || lower.ends_with("driver")) && !lower.starts_with("os_");
 }
 
-Status ReadSlices(const TracePart& part, const EventFilter& filter, const StopSignal& stop, MemoryCharge& charge,
-                  std::vector<PartSlice>& slices) {
-  PartReader& reader = *part.reader;
-  ASSIGN_OR_RETURN(const PartFilter bound, PartFilter::Bind(filter, part, EventKind::kSlice));
-  std::vector<int64_t> times;
-  std::vector<int64_t> durations;
-  std::vector<int64_t> names;
-  std::vector<int64_t> tracks;
-  std::vector<int64_t> correlations;
-  return bound.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTime, selection, times));
-    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(times.size() * sizeof(PartSlice))));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kDuration, selection, durations));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kName, selection, names));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTrack, selection, tracks));
-    correlations.assign(times.size(), kNoValue);
-    ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader.ReadBounds(segment, EventColumn::kCorrelation));
-    if (bounds) RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kCorrelation, selection, correlations));
-    const size_t needed = slices.size() + times.size();
-    if (needed > slices.capacity()) slices.reserve(std::max(needed, 2 * slices.capacity()));
-    for (size_t i = 0; i < times.size(); ++i) {
-      const auto track = static_cast<uint64_t>(tracks[i]);
-      if (track >= reader.tracks().size()) return reader.Broken("a slice is on a track that is not there");
-      const int64_t begin = SafeTime(times[i]);
-      slices.push_back(
-          {begin, SafeEndOf(begin, durations[i]), names[i], correlations[i], static_cast<uint32_t>(track)});
-    }
-    return OkStatus();
-  });
-}
-
-void SortByTrack(std::vector<PartSlice>& slices) {
-  const auto before = [](const PartSlice& a, const PartSlice& b) {
-    return std::tie(a.track, a.begin_ns, b.end_ns) < std::tie(b.track, b.begin_ns, a.end_ns);
-  };
-  if (!std::is_sorted(slices.begin(), slices.end(), before)) std::stable_sort(slices.begin(), slices.end(), before);
-}
+}  // namespace
 
 Result<CallsAndWork> CallsAndWork::Read(const AnalysisTraces& traces, size_t part, const DeviceScope& scope,
                                         const StopSignal& stop) {

@@ -8,35 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
-#include "daemon/analysis/operators/event_filter.h"
+#include "daemon/analysis/operators/slice_columns.h"
 #include "storage/base/memory_charge.h"
 
 namespace kprof {
-
-// A slice, as these functions hold it.
-struct PartSlice {
-  int64_t begin_ns = 0;
-  int64_t end_ns = 0;  // begin_ns where it is not known
-  int64_t name = 0;    // a string's number, not checked
-  int64_t correlation = 0;
-  uint32_t track = 0;  // one of the reader's
-};
-
-// A slice of an API of a device's runtime or driver: categories cuda_runtime, cuda_driver, Runtime, mtia_runtime...
-bool IsCallCategory(std::string_view category);
-
-// Appends the slices that a filter selects, in the order of the part; `correlation` is kNoValue where they have none.
-// Grows `charge` by what they take.
-Status ReadSlices(const TracePart& part, const EventFilter& filter, const StopSignal& stop, MemoryCharge& charge,
-                  std::vector<PartSlice>& slices);
-
-// Sorted by track, then by begin, of one begin the longest first.
-void SortByTrack(std::vector<PartSlice>& slices);
 
 class CallsAndWork {
  public:

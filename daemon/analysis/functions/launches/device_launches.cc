@@ -9,6 +9,7 @@
 #include "daemon/analysis/functions/hta_rows.h"
 #include "daemon/analysis/operators/part_filter.h"
 #include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/slice_columns.h"
 
 namespace kprof {
 namespace {
@@ -66,31 +67,18 @@ Result<DeviceLaunches> DeviceLaunches::Read(const AnalysisTraces& traces, size_t
 Status DeviceLaunches::ReadExact(const TracePart& of, const EventFilter& filter, const StopSignal& stop) {
   PartReader& reader = *of.reader;
   ASSIGN_OR_RETURN(const PartFilter work, PartFilter::Bind(filter, of, EventKind::kSlice));
-  std::vector<int64_t> times;
-  std::vector<int64_t> durations;
-  std::vector<int64_t> names;
-  std::vector<int64_t> tracks;
-  std::vector<int64_t> correlations;
+  SliceColumns read(reader);
   RETURN_IF_ERROR(work.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTime, selection, times));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kDuration, selection, durations));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kName, selection, names));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTrack, selection, tracks));
-    correlations.assign(times.size(), kNoValue);
-    ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader.ReadBounds(segment, EventColumn::kCorrelation));
-    if (bounds) RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kCorrelation, selection, correlations));
-    RETURN_IF_ERROR(charge_->Grow(static_cast<int64_t>(times.size() * sizeof(DeviceSlice))));
-    for (size_t i = 0; i < times.size(); ++i) {
-      const auto track = static_cast<size_t>(tracks[i]);
-      if (track >= reader.tracks().size()) return reader.Broken("a slice is on a track that is not there");
-      const int64_t begin = SafeTime(times[i]);
-      slices_.push_back({.begin_ns = begin,
-                         .end_ns = SafeEndOf(begin, durations[i]),
-                         .name = names[i],
-                         .correlation = correlations[i],
-                         .place = segment.first_row + (selection.all ? static_cast<int64_t>(i) : selection.rows[i]),
-                         .stream = reader.tracks()[track].stream.value_or(-1),
-                         .track = static_cast<uint32_t>(track)});
+    RETURN_IF_ERROR(read.ReadWithCorrelations(segment, selection));
+    RETURN_IF_ERROR(charge_->Grow(static_cast<int64_t>(read.size() * sizeof(DeviceSlice))));
+    for (size_t i = 0; i < read.size(); ++i) {
+      slices_.push_back({.begin_ns = read.begin_ns(i),
+                         .end_ns = read.end_ns(i),
+                         .name = read.name(i),
+                         .correlation = read.correlation(i),
+                         .place = segment.first_row + selection.RowAt(i),
+                         .stream = reader.tracks()[read.track(i)].stream.value_or(-1),
+                         .track = read.track(i)});
     }
     return OkStatus();
   }));

@@ -8,7 +8,7 @@
 #include "daemon/analysis/functions/host/host_calls.h"
 #include "daemon/analysis/operators/event_filter.h"
 #include "daemon/analysis/operators/part_filter.h"
-#include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/slice_columns.h"
 
 namespace kprof {
 namespace {
@@ -47,21 +47,13 @@ EventFilter ModulesOfHost() {
 
 Status AddAround(const TracePart& part, const EventFilter& filter, bool is_module, MemoryCharge& charge,
                  const StopSignal& stop, std::vector<Around>& found) {
-  PartReader& reader = *part.reader;
   ASSIGN_OR_RETURN(const PartFilter bound, PartFilter::Bind(filter, part, EventKind::kSlice));
-  std::vector<int64_t> times;
-  std::vector<int64_t> durations;
-  std::vector<int64_t> names;
-  std::vector<int64_t> tracks;
+  SliceColumns slices(*part.reader);
   return bound.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTime, selection, times));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kDuration, selection, durations));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kName, selection, names));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTrack, selection, tracks));
-    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(times.size() * sizeof(Around))));
-    for (size_t i = 0; i < times.size(); ++i) {
-      const int64_t begin = SafeTime(times[i]);
-      found.push_back({static_cast<uint32_t>(tracks[i]), is_module, begin, SafeEndOf(begin, durations[i]), names[i]});
+    RETURN_IF_ERROR(slices.Read(segment, selection));
+    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(slices.size() * sizeof(Around))));
+    for (size_t i = 0; i < slices.size(); ++i) {
+      found.push_back({slices.track(i), is_module, slices.begin_ns(i), slices.end_ns(i), slices.name(i)});
     }
     return OkStatus();
   });

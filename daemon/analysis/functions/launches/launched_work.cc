@@ -8,6 +8,7 @@
 #include "daemon/analysis/functions/slice_args.h"
 #include "daemon/analysis/operators/part_filter.h"
 #include "daemon/analysis/operators/row_indexes.h"
+#include "daemon/analysis/operators/slice_columns.h"
 
 namespace kprof {
 namespace {
@@ -62,29 +63,14 @@ Result<LaunchedWork> LaunchedWork::Read(const AnalysisTraces& traces, size_t par
   if (bound.never()) return work;
   ASSIGN_OR_RETURN(const std::vector<int64_t> launches, FindHostCorrelations(of, *work.charge_, stop));
   ASSIGN_OR_RETURN(SliceArgs args, SliceArgs::Find(reader, {"External id", "external id"}));
-  std::vector<int64_t> times;
-  std::vector<int64_t> durations;
-  std::vector<int64_t> names;
-  std::vector<int64_t> tracks;
-  std::vector<int64_t> correlations;
+  SliceColumns read(reader);
   std::vector<std::vector<SliceArg>> ids;
   RETURN_IF_ERROR(bound.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTime, selection, times));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kDuration, selection, durations));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kName, selection, names));
-    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kTrack, selection, tracks));
-    correlations.assign(times.size(), kNoValue);
-    ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader.ReadBounds(segment, EventColumn::kCorrelation));
-    if (bounds) RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kCorrelation, selection, correlations));
-    RETURN_IF_ERROR(work.charge_->Grow(static_cast<int64_t>(times.size() * (sizeof(LaunchedSlice) + sizeof(int64_t)))));
+    RETURN_IF_ERROR(read.ReadWithCorrelations(segment, selection));
+    RETURN_IF_ERROR(work.charge_->Grow(static_cast<int64_t>(read.size() * (sizeof(LaunchedSlice) + sizeof(int64_t)))));
     bool has_ids = false;
-    for (size_t i = 0; i < times.size(); ++i) {
-      const int64_t begin = SafeTime(times[i]);
-      if (tracks[i] < 0 || static_cast<size_t>(tracks[i]) >= reader.tracks().size()) {
-        return reader.Broken("a slice is on a track that is not there");
-      }
-      LaunchedSlice slice{correlations[i], begin, SafeEndOf(begin, durations[i]), names[i],
-                          static_cast<uint32_t>(tracks[i])};
+    for (size_t i = 0; i < read.size(); ++i) {
+      LaunchedSlice slice{read.correlation(i), read.begin_ns(i), read.end_ns(i), read.name(i), read.track(i)};
       ++work.slices_;
       work.sum_ns_ = SaturatingSum(work.sum_ns_, slice.length_ns());
       if (slice.key != kNoValue && std::binary_search(launches.begin(), launches.end(), slice.key)) {
