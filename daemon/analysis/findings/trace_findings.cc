@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "daemon/analysis/functions/launches/device_launches.h"
+#include "daemon/analysis/functions/part_notes.h"
 
 namespace kprof {
 
@@ -82,8 +83,7 @@ void TraceFindings::Close() {
 Status ForEachPartMetrics(const AnalysisTraces& traces, const DeviceScope& scope, const StopSignal& stop,
                           AnalysisAnswer& answer,
                           const std::function<Status(size_t part, PartTraceMetrics& metrics)>& see) {
-  std::vector<size_t> without_work;
-  std::vector<size_t> without_launches;
+  PartNotes notes(scope.TextOfBounds());
   for (size_t part = 0; part < traces.parts().size(); ++part) {
     RETURN_IF_ERROR(StillWanted(stop));
     Result<PartTraceMetrics> metrics =
@@ -94,16 +94,14 @@ Status ForEachPartMetrics(const AnalysisTraces& traces, const DeviceScope& scope
       continue;
     }
     if (metrics->devices.empty()) {
-      without_work.push_back(part);
+      notes.AddLack(part, "no kernels", "nothing ran on a device");
     } else if (!metrics->has_launches) {
-      without_launches.push_back(part);
+      notes.AddLack(part, "no launches",
+                    "no call of the host has the correlation of a kernel, so nobody knows what the devices waited for");
     }
     RETURN_IF_ERROR(see(part, *metrics));
   }
-  AddNoteOfParts(traces, scope, std::move(without_work), "no kernels", "nothing ran on a device", answer);
-  AddNoteOfParts(traces, scope, std::move(without_launches), "no launches",
-                 "no call of the host has the correlation of a kernel, so nobody knows what the devices waited for",
-                 answer);
+  notes.AddTo(traces, answer);
   return OkStatus();
 }
 

@@ -168,25 +168,4 @@ std::string DeviceScope::TextOfBounds() const {
          (is_all_time_ ? "" : " in the time that is asked for");
 }
 
-void AddNoteOfParts(const AnalysisTraces& traces, const DeviceScope& scope, std::vector<size_t> parts,
-                    const std::string& what, const std::string& why, AnalysisAnswer& answer) {
-  constexpr size_t kMostNamed = 4;
-  if (parts.empty()) return;
-  if (parts.size() == traces.parts().size()) {
-    answer.AddNote(what + ": " + why + " in what was asked for");
-    return;
-  }
-  std::erase_if(parts, [&](size_t part) {
-    const TracePart& of = traces.parts()[part];
-    return !of.rank && of.reader->rows(EventKind::kSlice) == 0;
-  });
-  if (parts.empty()) return;
-  std::string names;
-  for (size_t i = 0; i < std::min(parts.size(), kMostNamed); ++i) {
-    names += (i == 0 ? "" : ", ") + traces.NameOf(parts[i]);
-  }
-  if (parts.size() > kMostNamed) names += " and " + std::to_string(parts.size() - kMostNamed) + " more";
-  answer.AddNote(what + scope.TextOfBounds() + " in " + names);
-}
-
 }  // namespace kprof

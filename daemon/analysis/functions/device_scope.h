@@ -76,10 +76,4 @@ class DeviceScope {
   std::vector<Times> times_;  // of each part
 };
 
-// Says in a note which parts have nothing to answer with: "no kernels: nothing ran on a device in what was asked for"
-// if these are all, else "no kernels in rank 3", "no kernels on device 2 in rank 3". No note for the part `samples` of
-// a run, which has no slices.
-void AddNoteOfParts(const AnalysisTraces& traces, const DeviceScope& scope, std::vector<size_t> parts,
-                    const std::string& what, const std::string& why, AnalysisAnswer& answer);
-
 }  // namespace kprof

@@ -6,6 +6,7 @@
 
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/hta_rows.h"
+#include "daemon/analysis/functions/part_notes.h"
 #include "daemon/analysis/operators/interval_sweep.h"
 
 namespace kprof {
@@ -135,16 +136,16 @@ Result<std::vector<DeviceTimes>> FindDeviceTimes(const AnalysisTraces& traces, c
                                                  const StopSignal& stop, AnalysisAnswer& notes) {
   ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
   std::vector<DeviceTimes> times;
-  std::vector<size_t> without;
+  PartNotes lacks(scope.TextOfBounds());
   for (size_t part = 0; part < traces.parts().size(); ++part) {
     const size_t before = times.size();
     if (!scope.never(part)) {
       RETURN_IF_ERROR(scope.is_hta() ? AddHtaTimes(traces, part, scope, stop, times)
                                      : AddExactTimes(traces, part, scope, stop, times));
     }
-    if (times.size() == before) without.push_back(part);
+    if (times.size() == before) lacks.AddLack(part, "no kernels", "nothing ran on a device");
   }
-  AddNoteOfParts(traces, scope, std::move(without), "no kernels", "nothing ran on a device", notes);
+  lacks.AddTo(traces, notes);
   return times;
 }
 

@@ -1,10 +1,11 @@
-// Notes on parts of an answer, each text once: "rank 0, rank 1 and 126 more: no kernels".
+// Notes of an answer about its parts, each text once, with the names of the parts: what holds for them ("rank 0, rank 1
+// and 126 more: ..."), and what they lack ("no kernels in rank 3").
 //
 // One thread.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,38 +15,32 @@
 namespace kprof {
 
 // How many rows of a table a part may have: nobody reads more, and an answer about many parts has to fit its memory.
-inline size_t RowsOfPart(const AnalysisTraces& traces) {
-  constexpr size_t kOfOnePart = 20'000;
-  constexpr size_t kOfSeveral = 8'000;
-  constexpr size_t kLeast = 32;
-  return traces.parts().size() < 2 ? kOfOnePart : std::max(kLeast, kOfSeveral / traces.parts().size());
-}
+size_t RowsOfPart(const AnalysisTraces& traces);
 
 class PartNotes {
  public:
-  void Add(size_t part, const std::string& text) {
-    for (auto& [known, parts] : notes_) {
-      if (known != text) continue;
-      parts.push_back(part);
-      return;
-    }
-    notes_.emplace_back(text, std::vector<size_t>{part});
-  }
+  // `bounds`: what was asked for, which a note about a lack names; TextOfBounds of device_scope.h.
+  explicit PartNotes(std::string bounds = "") : bounds_(std::move(bounds)) {}
 
-  void AddTo(const AnalysisTraces& traces, AnalysisAnswer& answer) const {
-    constexpr size_t kMostNamed = 4;
-    for (const auto& [text, parts] : notes_) {
-      std::string names;
-      for (size_t i = 0; i < parts.size() && i < kMostNamed; ++i) {
-        names += (i == 0 ? "" : ", ") + traces.NameOf(parts[i]);
-      }
-      if (parts.size() > kMostNamed) names += " and " + std::to_string(parts.size() - kMostNamed) + " more";
-      answer.AddNote(names + ": " + text);
-    }
-  }
+  void Add(size_t part, const std::string& text);
+  // The part lacks `what`: "no kernels". `why` is in the note if all parts lack it: "no kernels: nothing ran on a
+  // device in what was asked for"; else the note names the parts: "no kernels on device 2 in rank 3". REQUIRES: one
+  // `why` for each `what`.
+  void AddLack(size_t part, const std::string& what, const std::string& why);
+
+  // First the texts of Add in the order in which they came, then what is lacking, by name. No note says that the part
+  // `samples` of a run, which has no slices, lacks something that others have.
+  void AddTo(const AnalysisTraces& traces, AnalysisAnswer& answer) const;
 
  private:
-  std::vector<std::pair<std::string, std::vector<size_t>>> notes_;  // few, in the order in which they came
+  struct Lack {
+    std::string why;
+    std::vector<size_t> parts;
+  };
+
+  std::string bounds_;
+  std::vector<std::pair<std::string, std::vector<size_t>>> texts_;  // few
+  std::map<std::string, Lack> lacks_;
 };
 
 }  // namespace kprof

@@ -17,6 +17,7 @@
 #include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/launches/idle_gaps.h"
 #include "daemon/analysis/functions/launches/waiting_copies.h"
+#include "daemon/analysis/functions/part_notes.h"
 #include "storage/trace/format/event_args.h"
 
 namespace kprof {
@@ -216,11 +217,11 @@ Result<AnalysisAnswer> AnswerIdleBreakdown(const AnalysisTraces& traces, const A
                                            const StopSignal& stop) {
   AnalysisAnswer answer(traces);
   ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
-  std::vector<size_t> without;
+  PartNotes notes(scope.TextOfBounds());
   for (size_t part = 0; part < traces.parts().size(); ++part) {
     ASSIGN_OR_RETURN(const DeviceLaunches read, DeviceLaunches::Read(traces, part, scope, stop, true));
     if (read.slices().empty() || !IsWithin(*traces.parts()[part].reader, scope.WholeOf(part))) {
-      without.push_back(part);
+      notes.AddLack(part, "no kernels", "nothing ran on a device");
       continue;
     }
     if (read.calls().empty()) {
@@ -230,7 +231,7 @@ Result<AnalysisAnswer> AnswerIdleBreakdown(const AnalysisTraces& traces, const A
     RETURN_IF_ERROR(idle.AddStreams(answer));
     RETURN_IF_ERROR(idle.AddDevices(stop, answer));
   }
-  AddNoteOfParts(traces, scope, std::move(without), "no kernels", "nothing ran on a device", answer);
+  notes.AddTo(traces, answer);
   return answer;
 }
 

@@ -9,6 +9,7 @@
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
+#include "daemon/analysis/functions/part_notes.h"
 
 namespace kprof {
 namespace {
@@ -171,12 +172,11 @@ Result<AnalysisAnswer> AnswerLaunchStats(const AnalysisTraces& traces, const Ana
                                          const StopSignal& stop) {
   AnalysisAnswer answer(traces);
   ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
-  std::vector<size_t> without_work;
-  std::vector<size_t> without_launches;
+  PartNotes notes(scope.TextOfBounds());
   for (size_t part = 0; part < traces.parts().size(); ++part) {
     ASSIGN_OR_RETURN(const DeviceLaunches read, DeviceLaunches::Read(traces, part, scope, stop));
     if (read.slices().empty()) {
-      without_work.push_back(part);
+      notes.AddLack(part, "no kernels", "nothing ran on a device");
       continue;
     }
     std::vector<Launch> launches;
@@ -186,16 +186,14 @@ Result<AnalysisAnswer> AnswerLaunchStats(const AnalysisTraces& traces, const Ana
       launches = FindExactLaunches(read);
     }
     if (launches.empty()) {
-      without_launches.push_back(part);
+      notes.AddLack(part, "no launches",
+                    scope.is_hta() ? "HTA counts four calls of the CUDA runtime, none of HIP, and none of them is"
+                                   : "no call of the host has the correlation of a kernel");
       if (!scope.is_hta()) continue;
     }
     RETURN_IF_ERROR(AddLaunchesOf(traces, part, options, read, launches, answer));
   }
-  AddNoteOfParts(traces, scope, std::move(without_work), "no kernels", "nothing ran on a device", answer);
-  AddNoteOfParts(traces, scope, std::move(without_launches), "no launches",
-                 scope.is_hta() ? "HTA counts four calls of the CUDA runtime, none of HIP, and none of them is"
-                                : "no call of the host has the correlation of a kernel",
-                 answer);
+  notes.AddTo(traces, answer);
   return answer;
 }
 

@@ -13,6 +13,7 @@
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/hta_rows.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
+#include "daemon/analysis/functions/part_notes.h"
 #include "daemon/analysis/functions/step_series.h"
 #include "daemon/analysis/operators/slice_columns.h"
 
@@ -257,15 +258,15 @@ Result<AnalysisAnswer> AnswerMemoryBandwidth(const AnalysisTraces& traces, const
                                              const StopSignal& stop) {
   AnalysisAnswer answer(traces);
   ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
-  std::vector<size_t> without;
+  PartNotes notes(scope.TextOfBounds());
   for (size_t part = 0; part < traces.parts().size(); ++part) {
     bool has_some = false;
     if (!scope.never(part)) {
       ASSIGN_OR_RETURN(has_some, AddCopiesOf(traces, part, scope, options, stop, answer));
     }
-    if (!has_some) without.push_back(part);
+    if (!has_some) notes.AddLack(part, "no copies", "no copy or fill ran on a device");
   }
-  AddNoteOfParts(traces, scope, std::move(without), "no copies", "no copy or fill ran on a device", answer);
+  notes.AddTo(traces, answer);
   return answer;
 }
 

@@ -11,6 +11,7 @@
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/host/host_activity.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
+#include "daemon/analysis/functions/part_notes.h"
 #include "daemon/analysis/functions/step_series.h"
 
 namespace kprof {
@@ -208,20 +209,17 @@ Result<AnalysisAnswer> AnswerQueueLength(const AnalysisTraces& traces, const Ana
                                          const StopSignal& stop) {
   AnalysisAnswer answer(traces);
   ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
-  std::vector<size_t> without_work;
-  std::vector<size_t> without_launches;
+  PartNotes notes(scope.TextOfBounds());
   for (size_t part = 0; part < traces.parts().size(); ++part) {
     ASSIGN_OR_RETURN(const DeviceLaunches read, DeviceLaunches::Read(traces, part, scope, stop, true));
     if (read.slices().empty()) {
-      without_work.push_back(part);
+      notes.AddLack(part, "no kernels", "nothing ran on a device");
       continue;
     }
     ASSIGN_OR_RETURN(const bool has_some, QueuesOfPart(traces, part, options, scope).Add(read, answer));
-    if (!has_some) without_launches.push_back(part);
+    if (!has_some) notes.AddLack(part, "no launches", "no call of the host has the correlation of a kernel");
   }
-  AddNoteOfParts(traces, scope, std::move(without_work), "no kernels", "nothing ran on a device", answer);
-  AddNoteOfParts(traces, scope, std::move(without_launches), "no launches",
-                 "no call of the host has the correlation of a kernel", answer);
+  notes.AddTo(traces, answer);
   return answer;
 }
 
