@@ -7,12 +7,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "daemon/analysis/findings/matrix_kernels.h"
 #include "daemon/analysis/functions/copy_sizes.h"
 #include "daemon/analysis/functions/host/host_activity.h"
 #include "daemon/analysis/functions/kernel_sequences.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/launches/waiting_copies.h"
-#include "daemon/analysis/functions/matrix_kernels.h"
 #include "daemon/analysis/operators/interval_sweep.h"
 #include "daemon/analysis/operators/part_filter.h"
 #include "daemon/analysis/operators/slice_columns.h"

@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/matrix_kernels.h"
+#include "daemon/analysis/findings/matrix_kernels.h"
 
 #include <gtest/gtest.h>
 
