@@ -213,7 +213,7 @@ class PartMetricsReader {
     const size_t tracks = part_.reader->tracks().size();
     thread_of_.assign(tracks, UINT32_MAX);
     uint32_t threads = 0;
-    for (const LaunchCall& call : read.calls()) {
+    for (const PartSlice& call : read.calls()) {
       if (thread_of_[call.track] == UINT32_MAX) thread_of_[call.track] = threads++;
     }
     std::replace(thread_of_.begin(), thread_of_.end(), UINT32_MAX, threads);
@@ -230,9 +230,9 @@ class PartMetricsReader {
       std::vector<PartSlice> slices;
       RETURN_IF_ERROR(ReadSlices(part_, *filter, stop_, charge_, slices));
       if (filter == &calls) {
-        for (const LaunchCall& call : read.calls()) {
+        for (const PartSlice& call : read.calls()) {
           if (!std::binary_search(waits.begin(), waits.end(), call.correlation)) continue;
-          slices.push_back({call.begin_ns, call.end_ns, call.name, call.correlation, call.track});
+          slices.push_back(call);
           kinds[call.name] = kSyncCalls;
         }
       }
@@ -509,8 +509,8 @@ class PartMetricsReader {
   // True if the thread that launched both waited, allocated or loaded data in between.
   bool WaitsBetween(const DeviceLaunches& read, const DeviceSlice& before, const DeviceSlice& after) const {
     if (before.call == DeviceSlice::kNoCall || after.call == DeviceSlice::kNoCall) return false;
-    const LaunchCall& first = read.calls()[static_cast<size_t>(before.call)];
-    const LaunchCall& second = read.calls()[static_cast<size_t>(after.call)];
+    const PartSlice& first = read.calls()[static_cast<size_t>(before.call)];
+    const PartSlice& second = read.calls()[static_cast<size_t>(after.call)];
     if (first.track != second.track) return false;
     const ThreadCalls& thread = threads_[thread_of_[first.track]];
     return std::any_of(thread.begin(), thread.end(), [&](const std::vector<Interval>& pieces) {

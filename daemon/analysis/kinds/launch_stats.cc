@@ -67,7 +67,7 @@ struct LaunchSums {
 };
 
 // The end of a delay is where the first slice begins.
-void Finish(const LaunchCall& call, Launch& launch) {
+void Finish(const PartSlice& call, Launch& launch) {
   launch.call_ns = call.end_ns - call.begin_ns;
   launch.delay_ns = std::max<int64_t>(launch.first_begin_ns - call.end_ns, 0);
 }
@@ -94,7 +94,7 @@ Result<std::vector<Launch>> FindHtaLaunches(const DeviceLaunches& read, PartRead
   std::map<int64_t, bool> is_taken;  // by the call's name
   std::vector<Launch> launches;
   for (const DeviceSlice& slice : read.slices()) {
-    for (const LaunchCall& call : read.CallsFrom(slice.call)) {
+    for (const PartSlice& call : read.CallsFrom(slice.call)) {
       const auto [known, is_new] = is_taken.try_emplace(call.name, false);
       if (is_new) {
         ASSIGN_OR_RETURN(const std::string name, reader.ReadString(call.name));
@@ -130,7 +130,7 @@ Status AddSingleLaunches(const AnalysisTraces& traces, size_t part, const Analys
   PartReader& reader = *traces.parts()[part].reader;
   for (size_t i = 0; i < most; ++i) {
     const Launch& launch = launches[i];
-    const LaunchCall& call = read.calls()[static_cast<size_t>(launch.call)];
+    const PartSlice& call = read.calls()[static_cast<size_t>(launch.call)];
     ASSIGN_OR_RETURN(std::string call_name, reader.ReadString(call.name));
     ASSIGN_OR_RETURN(std::string kernel_name, reader.ReadString(launch.kernel_name));
     RETURN_IF_ERROR(answer.AddRow(kLaunches, {traces.run(part), ValueOf(traces.parts()[part].rank), launch.delay_ns,

@@ -16,6 +16,7 @@
 #include "daemon/analysis/functions/host/host_calls.h"
 #include "daemon/analysis/functions/host/operator_categories.h"
 #include "daemon/analysis/functions/host/operator_shapes.h"
+#include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/part_notes.h"
 #include "storage/trace_sql/tables/strict_json.h"
 

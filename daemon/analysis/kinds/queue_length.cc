@@ -117,7 +117,7 @@ class QueueCallNames {
 
 // How long the call may have waited for room. A copy that returns when it has ended waited for that: it is not
 // asynchronous, or its memory is not pinned.
-Result<int64_t> WaitOfCall(const LaunchCall& call, const DeviceSlice& slice, QueueCallNames& names) {
+Result<int64_t> WaitOfCall(const PartSlice& call, const DeviceSlice& slice, QueueCallNames& names) {
   ASSIGN_OR_RETURN(const QueueCallNames::Told told, names.Of(call.name));
   const bool has_waited = told.is_waiting || (told.is_copy && call.end_ns >= slice.end_ns);
   return has_waited ? 0 : call.end_ns - call.begin_ns;
@@ -128,10 +128,10 @@ Result<std::vector<QueueEvent>> EventsOf(std::span<const DeviceSlice> stream, co
   std::vector<QueueEvent> events;
   int64_t last_call = DeviceSlice::kNoCall;
   for (const DeviceSlice& slice : stream) {
-    const std::span<const LaunchCall> calls = read.CallsFrom(slice.call);
+    const std::span<const PartSlice> calls = read.CallsFrom(slice.call);
     if (calls.empty()) continue;
     if (!is_hta) {
-      const LaunchCall& call = calls.front();
+      const PartSlice& call = calls.front();
       const int64_t launches = slice.call == last_call ? 0 : 1;
       last_call = slice.call;
       ASSIGN_OR_RETURN(const int64_t wait_ns, WaitOfCall(call, slice, names));
@@ -139,7 +139,7 @@ Result<std::vector<QueueEvent>> EventsOf(std::span<const DeviceSlice> stream, co
       events.push_back({slice.begin_ns, -1, -launches, 0});
       continue;
     }
-    for (const LaunchCall& call : calls) {
+    for (const PartSlice& call : calls) {
       ASSIGN_OR_RETURN(const QueueCallNames::Told told, names.Of(call.name));
       if (!told.is_of_hta) continue;
       events.push_back({call.begin_ns, 1, 1, 0});

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "daemon/analysis/functions/comparison/comparable_names.h"
-#include "daemon/analysis/functions/launches/launched_work.h"
+#include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/operators/interval_sweep.h"
 
 namespace kprof {

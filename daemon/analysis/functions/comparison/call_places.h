@@ -3,7 +3,7 @@
 // node that they are in. Each node has the time of the device work that it launched itself.
 //
 // On the readers' thread. Costs a pass over the slices of the host (host_calls.h) and the work of the devices
-// (launched_work.h). Memory, which is asked for: about 100 bytes for each node.
+// (device_launches.h). Memory, which is asked for: about 100 bytes for each node.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The work of devices in a part, each with the host's call that launched it: what analyses of launches, annotations and
-// dependencies are made of. A call and its work have the same correlation; a graph's launch has hundreds of kernels.
+// All calls of a part's device APIs and all work of its devices, at any time, track by track: what annotations and
+// dependencies are made of. A piece of work knows the call that launched it, which has its correlation; a graph's
+// launch has hundreds of kernels. Only launches, within what a question asks for, are in device_launches.h.
 //
 // On the reader's thread. Memory, which the traces' take_memory is asked for: 48 bytes for each call, 48 for each piece
 // of work. Costs a pass over the columns that select calls and work, and over their own. Fails as reading does.

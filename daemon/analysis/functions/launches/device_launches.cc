@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/analysis/functions/hta_rows.h"
+#include "daemon/analysis/functions/slice_args.h"
 #include "daemon/analysis/operators/part_filter.h"
 #include "daemon/analysis/operators/row_indexes.h"
 #include "daemon/analysis/operators/slice_columns.h"
@@ -44,6 +45,19 @@ class WantedCorrelations {
   std::vector<int64_t> sorted_;
   std::vector<uint8_t> near_;
 };
+
+// Calls `see(row, track, correlation)` for each slice on a track that is no stream, in the order of rows.
+template <typename See>
+Status ForEachHostCorrelation(PartReader& reader, const Segment& segment, const See& see) {
+  ASSIGN_OR_RETURN(const TrackRuns runs, TrackRuns::Read(reader, segment));
+  ASSIGN_OR_RETURN(const DecodedColumn correlations, reader.Read(segment, EventColumn::kCorrelation));
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const TrackRun run = runs[i];
+    if (reader.tracks()[run.track].kind == "gpu_stream") continue;
+    for (uint32_t row = run.first; row < run.end; ++row) see(row, run.track, (*correlations)[row]);
+  }
+  return OkStatus();
+}
 
 }  // namespace
 
@@ -112,6 +126,11 @@ Status DeviceLaunches::ReadCalls(const TracePart& part, const HtaClock* clock, c
   PartReader& reader = *part.reader;
   const WantedCorrelations wanted(slices_);
   if (wanted.empty()) return OkStatus();
+  struct HostSlice {
+    uint32_t row = 0;
+    uint32_t track = 0;
+    int64_t correlation = 0;
+  };
   std::vector<int64_t> of_devices;  // HTA's rows may lie on any track
   if (clock != nullptr) {
     for (const DeviceSlice& slice : slices_) of_devices.push_back(slice.place);
@@ -121,31 +140,22 @@ Status DeviceLaunches::ReadCalls(const TracePart& part, const HtaClock* clock, c
     RETURN_IF_ERROR(StillWanted(stop));
     ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader.ReadBounds(segment, EventColumn::kCorrelation));
     if (!bounds || !wanted.MayHave(*bounds)) continue;
-    ASSIGN_OR_RETURN(const TrackRuns runs, TrackRuns::Read(reader, segment));
-    ASSIGN_OR_RETURN(const DecodedColumn correlations, reader.Read(segment, EventColumn::kCorrelation));
-    std::vector<uint32_t> rows;
-    std::vector<uint32_t> tracks;
-    for (size_t i = 0; i < runs.size(); ++i) {
-      const TrackRun run = runs[i];
-      if (reader.tracks()[run.track].kind == "gpu_stream") continue;
-      for (uint32_t row = run.first; row < run.end; ++row) {
-        if (!wanted.Has((*correlations)[row])) continue;
-        if (std::binary_search(of_devices.begin(), of_devices.end(), segment.first_row + row)) continue;
-        rows.push_back(row);
-        tracks.push_back(run.track);
-      }
-    }
-    if (rows.empty()) continue;
-    RETURN_IF_ERROR(charge_->Grow(static_cast<int64_t>(rows.size() * sizeof(LaunchCall))));
+    std::vector<HostSlice> found;
+    const auto see = [&](uint32_t row, uint32_t track, int64_t correlation) {
+      if (!wanted.Has(correlation)) return;
+      if (std::binary_search(of_devices.begin(), of_devices.end(), segment.first_row + row)) return;
+      found.push_back({row, track, correlation});
+    };
+    RETURN_IF_ERROR(ForEachHostCorrelation(reader, segment, see));
+    if (found.empty()) continue;
+    RETURN_IF_ERROR(charge_->Grow(static_cast<int64_t>(found.size() * sizeof(PartSlice))));
     ASSIGN_OR_RETURN(const DecodedColumn times, reader.Read(segment, EventColumn::kTime));
     ASSIGN_OR_RETURN(const DecodedColumn durations, reader.Read(segment, EventColumn::kDuration));
     ASSIGN_OR_RETURN(const DecodedColumn names, reader.Read(segment, EventColumn::kName));
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const uint32_t row = rows[i];
-      LaunchCall call{.correlation = (*correlations)[row], .begin_ns = SafeTime((*times)[row])};
+    for (const auto& [row, track, correlation] : found) {
+      PartSlice call{.begin_ns = SafeTime((*times)[row]), .correlation = correlation, .track = track};
       call.end_ns = SafeEndOf(call.begin_ns, (*durations)[row]);
       call.name = (*names)[row];
-      call.track = tracks[i];
       if (clock != nullptr) {
         call.begin_ns = clock->RoundedUp(call.begin_ns);
         call.end_ns = clock->RoundedDown(call.end_ns);
@@ -154,20 +164,20 @@ Status DeviceLaunches::ReadCalls(const TracePart& part, const HtaClock* clock, c
       calls_.push_back(call);
     }
   }
-  std::sort(calls_.begin(), calls_.end(), [](const LaunchCall& a, const LaunchCall& b) {
+  std::sort(calls_.begin(), calls_.end(), [](const PartSlice& a, const PartSlice& b) {
     return std::tie(a.correlation, a.begin_ns, a.end_ns) < std::tie(b.correlation, b.begin_ns, b.end_ns);
   });
   for (DeviceSlice& slice : slices_) {
     if (slice.correlation == kNoValue) continue;
     const auto found =
         std::lower_bound(calls_.begin(), calls_.end(), slice.correlation,
-                         [](const LaunchCall& call, int64_t correlation) { return call.correlation < correlation; });
+                         [](const PartSlice& call, int64_t correlation) { return call.correlation < correlation; });
     if (found != calls_.end() && found->correlation == slice.correlation) slice.call = found - calls_.begin();
   }
   return OkStatus();
 }
 
-std::span<const LaunchCall> DeviceLaunches::CallsFrom(int64_t call) const {
+std::span<const PartSlice> DeviceLaunches::CallsFrom(int64_t call) const {
   if (call == DeviceSlice::kNoCall) return {};
   const auto first = static_cast<size_t>(call);
   size_t end = first;
@@ -194,6 +204,82 @@ std::vector<std::span<const DeviceSlice>> ByStream(const DeviceLaunches& read, c
     return std::tie(of_a.device, of_a.stream) < std::tie(of_b.device, of_b.stream);
   });
   return lists;
+}
+
+namespace {
+
+// Correlations of slices on tracks that are no streams, sorted.
+Result<std::vector<int64_t>> FindHostCorrelations(const TracePart& part, MemoryCharge& charge, const StopSignal& stop) {
+  PartReader& reader = *part.reader;
+  std::vector<int64_t> found;
+  for (const Segment& segment : reader.segments(EventKind::kSlice)) {
+    RETURN_IF_ERROR(StillWanted(stop));
+    ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader.ReadBounds(segment, EventColumn::kCorrelation));
+    if (!bounds) continue;
+    const size_t before = found.size();
+    RETURN_IF_ERROR(ForEachHostCorrelation(reader, segment, [&found](uint32_t, uint32_t, int64_t correlation) {
+      if (correlation != kNoValue) found.push_back(correlation);
+    }));
+    RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>((found.size() - before) * sizeof(int64_t))));
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool IsBefore(const LaunchedSlice& a, const LaunchedSlice& b) {
+  return std::tie(a.key, a.begin_ns, a.track) < std::tie(b.key, b.begin_ns, b.track);
+}
+
+}  // namespace
+
+std::span<const LaunchedSlice> LaunchedWork::Find(const std::vector<LaunchedSlice>& sorted, int64_t key) {
+  if (key == kNoValue) return {};
+  const auto first = std::lower_bound(sorted.begin(), sorted.end(), key,
+                                      [](const LaunchedSlice& one, int64_t value) { return one.key < value; });
+  auto last = first;
+  while (last != sorted.end() && last->key == key) ++last;
+  return std::span(first, last);
+}
+
+Result<LaunchedWork> LaunchedWork::Read(const AnalysisTraces& traces, size_t part, const DeviceScope& scope,
+                                        const StopSignal& stop) {
+  LaunchedWork work(traces);
+  const TracePart& of = traces.parts()[part];
+  PartReader& reader = *of.reader;
+  EventFilter filter = scope.WorkOf(part);
+  filter.from_ns.reset();
+  filter.to_ns.reset();
+  ASSIGN_OR_RETURN(const PartFilter bound, PartFilter::Bind(filter, of, EventKind::kSlice));
+  if (bound.never()) return work;
+  ASSIGN_OR_RETURN(const std::vector<int64_t> launches, FindHostCorrelations(of, *work.charge_, stop));
+  ASSIGN_OR_RETURN(SliceArgs args, SliceArgs::Find(reader, {"External id", "external id"}));
+  SliceColumns read(reader);
+  std::vector<std::vector<SliceArg>> ids;
+  RETURN_IF_ERROR(bound.ForEach(stop, [&](const Segment& segment, const RowSelection& selection) -> Status {
+    RETURN_IF_ERROR(read.ReadWithCorrelations(segment, selection));
+    RETURN_IF_ERROR(work.charge_->Grow(static_cast<int64_t>(read.size() * (sizeof(LaunchedSlice) + sizeof(int64_t)))));
+    bool has_ids = false;
+    for (size_t i = 0; i < read.size(); ++i) {
+      LaunchedSlice slice{read.correlation(i), read.begin_ns(i), read.end_ns(i), read.name(i), read.track(i)};
+      ++work.slices_;
+      work.sum_ns_ = SaturatingSum(work.sum_ns_, slice.length_ns());
+      if (slice.key != kNoValue && std::binary_search(launches.begin(), launches.end(), slice.key)) {
+        work.launched_.push_back(slice);
+        continue;
+      }
+      if (!has_ids) {
+        RETURN_IF_ERROR(args.Read(segment, selection, ids));
+        has_ids = true;
+      }
+      const SliceArg& id = ids[0][i].type == ArgType::kInteger ? ids[0][i] : ids[1][i];
+      slice.key = id.type == ArgType::kInteger ? id.value : kNoValue;
+      (slice.key == kNoValue ? work.without_ : work.with_id_).push_back(slice);
+    }
+    return OkStatus();
+  }));
+  std::sort(work.launched_.begin(), work.launched_.end(), IsBefore);
+  std::sort(work.with_id_.begin(), work.with_id_.end(), IsBefore);
+  return work;
 }
 
 }  // namespace kprof

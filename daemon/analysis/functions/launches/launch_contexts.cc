@@ -61,7 +61,7 @@ Status AddAround(const TracePart& part, const EventFilter& filter, bool is_modul
 
 }  // namespace
 
-Result<std::vector<LaunchContext>> FindLaunchContexts(const TracePart& part, std::span<const LaunchCall> calls,
+Result<std::vector<LaunchContext>> FindLaunchContexts(const TracePart& part, std::span<const PartSlice> calls,
                                                       const TakeMemory& take_memory, const StopSignal& stop) {
   MemoryCharge charge(take_memory);
   std::vector<Around> around;
@@ -80,7 +80,7 @@ Result<std::vector<LaunchContext>> FindLaunchContexts(const TracePart& part, std
   std::vector<const Around*> open;
   size_t next = 0;
   for (const size_t at : order) {
-    const LaunchCall& call = calls[at];
+    const PartSlice& call = calls[at];
     while (next < around.size() &&
            std::tie(around[next].track, around[next].begin_ns) <= std::tie(call.track, call.begin_ns)) {
       const Around& one = around[next++];

@@ -22,7 +22,7 @@ struct LaunchContext {
 };
 
 // One for each call, in their order. Fails as reading columns does.
-Result<std::vector<LaunchContext>> FindLaunchContexts(const TracePart& part, std::span<const LaunchCall> calls,
+Result<std::vector<LaunchContext>> FindLaunchContexts(const TracePart& part, std::span<const PartSlice> calls,
                                                       const TakeMemory& take_memory, const StopSignal& stop);
 
 }  // namespace kprof
