@@ -7,15 +7,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "daemon/analysis/findings/host_waits.h"
 #include "daemon/analysis/findings/matrix_kernels.h"
 #include "daemon/analysis/functions/copy_sizes.h"
-#include "daemon/analysis/functions/host/host_activity.h"
 #include "daemon/analysis/functions/kernel_sequences.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
-#include "daemon/analysis/functions/launches/waiting_copies.h"
 #include "daemon/analysis/operators/interval_sweep.h"
-#include "daemon/analysis/operators/part_filter.h"
-#include "daemon/analysis/operators/slice_columns.h"
 
 namespace kprof {
 namespace {
@@ -65,59 +62,9 @@ constexpr MetricWords kMetricWords[kTraceMetrics] = {
 // For each slice of a device, in all that is made of it.
 constexpr size_t kBytesOfSlice = 64 + kBytesOfSequenceSlice;
 
-enum HostCalls : size_t { kSyncCalls, kAllocationCalls, kDataCalls, kHostCallKinds };
-
-// The waits of the threads that launch work, each as intervals in order.
-using ThreadCalls = std::array<std::vector<Interval>, kHostCallKinds>;
-
-// kHostCallKinds: it is none of these.
-size_t KindOfCall(std::string_view name) {
-  switch (ActivityOf(kRuntimeCategories[0], name)) {
-    case HostActivity::kSync:
-      return kSyncCalls;
-    case HostActivity::kAllocation:
-      return kAllocationCalls;
-    default:
-      return kHostCallKinds;
-  }
-}
-
-// An interval that touches the last one makes that longer. REQUIRES: it begins no earlier.
-void Append(int64_t begin_ns, int64_t end_ns, std::vector<Interval>& pieces) {
-  if (end_ns <= begin_ns) return;
-  if (!pieces.empty() && begin_ns <= pieces.back().end_ns) {
-    pieces.back().end_ns = std::max(pieces.back().end_ns, end_ns);
-  } else {
-    pieces.push_back({begin_ns, end_ns});
-  }
-}
-
 int64_t SumOfPieces(const std::vector<Interval>& pieces) {
   int64_t sum = 0;
   for (const Interval& piece : pieces) sum += piece.end_ns - piece.begin_ns;
-  return sum;
-}
-
-// The first of `pieces` that ends at that time or later.
-std::vector<Interval>::const_iterator FirstEndingAt(const std::vector<Interval>& pieces, int64_t time_ns) {
-  return std::lower_bound(pieces.begin(), pieces.end(), time_ns,
-                          [](const Interval& piece, int64_t time) { return piece.end_ns < time; });
-}
-
-int64_t TimeWithin(const std::vector<Interval>& pieces, const Interval& stretch) {
-  int64_t sum = 0;
-  for (auto at = FirstEndingAt(pieces, stretch.begin_ns); at != pieces.end() && at->begin_ns < stretch.end_ns; ++at) {
-    sum += std::min(at->end_ns, stretch.end_ns) - std::max(at->begin_ns, stretch.begin_ns);
-  }
-  return sum;
-}
-
-// How long the waits took that ended in the stretch, whenever they began.
-int64_t LengthOfThoseEndingIn(const std::vector<Interval>& pieces, const Interval& stretch) {
-  int64_t sum = 0;
-  for (auto at = FirstEndingAt(pieces, stretch.begin_ns); at != pieces.end() && at->end_ns <= stretch.end_ns; ++at) {
-    sum = SaturatingSum(sum, at->end_ns - at->begin_ns);
-  }
   return sum;
 }
 
@@ -161,7 +108,7 @@ class PartMetricsReader {
     RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>(read.slices().size() * kBytesOfSlice)));
     found.has_launches = !read.calls().empty();
     RETURN_IF_ERROR(ReadNames(read));
-    RETURN_IF_ERROR(ReadHost(read));
+    ASSIGN_OR_RETURN(host_waits_, HostWaits::Read(part_, read, charge_, stop_));
     std::map<std::optional<int64_t>, std::vector<const DeviceSlice*>> devices;
     for (const DeviceSlice& slice : read.slices())
       devices[part_.reader->tracks()[slice.track].device].push_back(&slice);
@@ -207,64 +154,11 @@ class PartMetricsReader {
     return names_[name_of_[static_cast<size_t>(slice - first_)]];
   }
 
-  // The waits of each thread that launched something.
-  Status ReadHost(const DeviceLaunches& read) {
-    if (read.calls().empty()) return OkStatus();
-    const size_t tracks = part_.reader->tracks().size();
-    thread_of_.assign(tracks, UINT32_MAX);
-    uint32_t threads = 0;
-    for (const PartSlice& call : read.calls()) {
-      if (thread_of_[call.track] == UINT32_MAX) thread_of_[call.track] = threads++;
-    }
-    std::replace(thread_of_.begin(), thread_of_.end(), UINT32_MAX, threads);
-    threads_.resize(threads);
-    EventFilter calls;
-    calls.categories.assign(std::begin(kRuntimeCategories), std::end(kRuntimeCategories));
-    calls.accepts_name = [](std::string_view name) { return KindOfCall(name) != kHostCallKinds; };
-    EventFilter loaders;
-    loaders.accepts_name = [](std::string_view name) { return ActivityOf("", name) == HostActivity::kDataLoader; };
-    std::unordered_map<int64_t, size_t> kinds;  // by name
-    ASSIGN_OR_RETURN(const std::vector<int64_t> waits, FindWaitingCopies(read, *part_.reader));
-    RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>(waits.size() * (sizeof(int64_t) + sizeof(PartSlice)))));
-    for (const EventFilter* filter : {&calls, &loaders}) {
-      std::vector<PartSlice> slices;
-      RETURN_IF_ERROR(ReadSlices(part_, *filter, stop_, charge_, slices));
-      if (filter == &calls) {
-        for (const PartSlice& call : read.calls()) {
-          if (!std::binary_search(waits.begin(), waits.end(), call.correlation)) continue;
-          slices.push_back(call);
-          kinds[call.name] = kSyncCalls;
-        }
-      }
-      SortByTrack(slices);
-      for (const PartSlice& slice : slices) {
-        const uint32_t thread = thread_of_[slice.track];
-        if (thread == threads) continue;
-        size_t kind = kDataCalls;
-        if (filter == &calls) {
-          const auto [known, is_new] = kinds.try_emplace(slice.name, kHostCallKinds);
-          if (is_new) {
-            ASSIGN_OR_RETURN(const std::string name, part_.reader->ReadString(slice.name));
-            known->second = KindOfCall(name);
-          }
-          kind = known->second;
-        }
-        if (kind < kHostCallKinds) Append(slice.begin_ns, slice.end_ns, threads_[thread][kind]);
-      }
-    }
-    // A trace without any of these could show no data loader.
-    EventFilter annotated;
-    annotated.categories = {"user_annotation", "cpu_op", "python_function", "Operator", "nvtx"};
-    ASSIGN_OR_RETURN(const PartFilter bound, PartFilter::Bind(annotated, part_, EventKind::kSlice));
-    shows_data_loaders_ = !bound.never();
-    return OkStatus();
-  }
-
   void AddTimes(const std::vector<const DeviceSlice*>& slices, DeviceTraceMetrics& of) const {
     std::array<std::vector<Interval>, kKernelTypes> unions;
     for (const DeviceSlice* slice : slices) {
-      Append(std::max(slice->begin_ns, whole_.begin_ns), std::min(slice->end_ns, whole_.end_ns),
-             unions[static_cast<size_t>(WorkOf(slice).total.type)]);
+      AppendInterval(std::max(slice->begin_ns, whole_.begin_ns), std::min(slice->end_ns, whole_.end_ns),
+                     unions[static_cast<size_t>(WorkOf(slice).total.type)]);
     }
     std::array<int64_t, size_t{1} << kKernelTypes> at_once{};
     AddTimesAtOnce(unions, at_once);
@@ -309,17 +203,14 @@ class PartMetricsReader {
       return rest > kLaunchLimitNs ? IdleReason::kHostWork : IdleReason::kLaunch;
     };
     if (!track) return add(reason_of(length), length);
-    const ThreadCalls& thread = threads_[thread_of_[*track]];
-    const int64_t allocation = TimeWithin(thread[kAllocationCalls], gap.time);
-    const int64_t data = std::min(TimeWithin(thread[kDataCalls], gap.time), length - allocation);
-    const int64_t sync = std::min(LengthOfThoseEndingIn(thread[kSyncCalls], gap.time), length - allocation - data);
-    add(IdleReason::kAllocation, allocation);
-    add(IdleReason::kData, data);
-    add(IdleReason::kSync, sync);
-    const int64_t rest = length - allocation - data - sync;
+    const HostWaitTimes waits = host_waits_.Within(*track, gap.time);
+    add(IdleReason::kAllocation, waits.allocation_ns);
+    add(IdleReason::kData, waits.data_ns);
+    add(IdleReason::kSync, waits.sync_ns);
+    const int64_t rest = length - waits.allocation_ns - waits.data_ns - waits.sync_ns;
     add(reason_of(rest), rest);
-    if (allocation > 0 && gap.time.begin_ns >= steady_from_ns) {
-      sums.steady_allocation_ns += allocation;
+    if (waits.allocation_ns > 0 && gap.time.begin_ns >= steady_from_ns) {
+      sums.steady_allocation_ns += waits.allocation_ns;
       ++sums.steady_allocation_gaps;
     }
   }
@@ -361,7 +252,7 @@ class PartMetricsReader {
     metrics.Set(TraceMetric::kLaunchGaps, gaps_of(IdleReason::kLaunch));
     metrics.Set(TraceMetric::kHostWorkNs, ns_of(IdleReason::kHostWork));
     metrics.Set(TraceMetric::kHostWorkGaps, gaps_of(IdleReason::kHostWork));
-    if (!shows_data_loaders_) return;
+    if (!host_waits_.shows_data_loaders()) return;
     metrics.Set(TraceMetric::kDataWaitNs, ns_of(IdleReason::kData));
     metrics.Set(TraceMetric::kDataGaps, gaps_of(IdleReason::kData));
   }
@@ -456,8 +347,8 @@ class PartMetricsReader {
     bool tells_kinds = true;
     for (const DeviceSlice* slice : slices) {
       const NamedWork& work = WorkOf(slice);
-      Append(std::max(slice->begin_ns, whole_.begin_ns), std::min(slice->end_ns, whole_.end_ns),
-             work.is_pageable ? pageable : others);
+      AppendInterval(std::max(slice->begin_ns, whole_.begin_ns), std::min(slice->end_ns, whole_.end_ns),
+                     work.is_pageable ? pageable : others);
       pageable_copies += work.is_pageable ? 1 : 0;
       if (!work.is_host_copy) continue;
       tells_kinds &= work.is_pageable || work.is_pinned;
@@ -511,12 +402,7 @@ class PartMetricsReader {
     if (before.call == DeviceSlice::kNoCall || after.call == DeviceSlice::kNoCall) return false;
     const PartSlice& first = read.calls()[static_cast<size_t>(before.call)];
     const PartSlice& second = read.calls()[static_cast<size_t>(after.call)];
-    if (first.track != second.track) return false;
-    const ThreadCalls& thread = threads_[thread_of_[first.track]];
-    return std::any_of(thread.begin(), thread.end(), [&](const std::vector<Interval>& pieces) {
-      const auto next = FirstEndingAt(pieces, first.begin_ns);
-      return next != pieces.end() && next->end_ns <= second.begin_ns;
-    });
+    return first.track == second.track && host_waits_.HasOneEndingIn(first.track, {first.begin_ns, second.begin_ns});
   }
 
   // The sequence of single launches with the most time in the gaps between its kernels.
@@ -567,9 +453,7 @@ class PartMetricsReader {
   std::vector<NamedWork> names_;
   std::vector<uint32_t> name_of_;  // of each slice, an index of names_
   const DeviceSlice* first_ = nullptr;
-  std::vector<uint32_t> thread_of_;  // by track
-  std::vector<ThreadCalls> threads_;
-  bool shows_data_loaders_ = false;
+  HostWaits host_waits_;
   std::unordered_map<int64_t, bool> graph_launches_;  // by the call's name
 };
 

@@ -11,6 +11,15 @@
 
 namespace kprof {
 
+void AppendInterval(int64_t begin_ns, int64_t end_ns, std::vector<Interval>& pieces) {
+  if (end_ns <= begin_ns) return;
+  if (!pieces.empty() && begin_ns <= pieces.back().end_ns) {
+    pieces.back().end_ns = std::max(pieces.back().end_ns, end_ns);
+  } else {
+    pieces.push_back({begin_ns, end_ns});
+  }
+}
+
 void IntervalSweep::Add(int64_t begin_ns, int64_t end_ns) {
   begin_ns = std::max(begin_ns, settled_ns_);
   if (begin_ns >= end_ns) return;

@@ -20,6 +20,10 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
+// Adds an interval to a union that is disjoint and in order. REQUIRES: it begins no earlier than the last piece. An
+// interval without a length is none.
+void AppendInterval(int64_t begin_ns, int64_t end_ns, std::vector<Interval>& pieces);
+
 // The union of intervals that come roughly in the order of time. Once no more will come before some time, the union up
 // to there is settled and goes: so memory is bounded by the intervals that overlap.
 class IntervalSweep {

@@ -37,5 +37,15 @@ TEST(IntervalSweep, NothingRunsInNoUnion) {
   EXPECT_EQ(found, (std::array<int64_t, 4>{}));
 }
 
+TEST(IntervalSweep, AppendedIntervalsThatTouchAreOne) {
+  std::vector<Interval> pieces;
+  AppendInterval(0, 5, pieces);
+  AppendInterval(5, 7, pieces);
+  AppendInterval(6, 6, pieces);
+  AppendInterval(6, 7, pieces);
+  AppendInterval(9, 10, pieces);
+  EXPECT_EQ(pieces, (std::vector<Interval>{{0, 7}, {9, 10}}));
+}
+
 }  // namespace
 }  // namespace kprof
