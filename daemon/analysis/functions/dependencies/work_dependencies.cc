@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "daemon/analysis/functions/dependencies/chosen_work.h"
-#include "daemon/analysis/functions/dependencies/host_waits.h"
+#include "daemon/analysis/functions/dependencies/device_waits.h"
 #include "daemon/analysis/functions/dependencies/stream_waits.h"
 #include "daemon/analysis/functions/dependencies/thread_waits.h"
 #include "daemon/analysis/operators/event_filter.h"
@@ -41,7 +41,7 @@ class DependencyMaker {
     RETURN_IF_ERROR(ReadThreads(stop));
     made_.graph_ = std::make_unique<DependencyGraph>(FindOrigin());
     AddWorkPoints();
-    waits_ = FindHostWaits(chosen_);
+    waits_ = FindDeviceWaits(chosen_);
     AddThreads();
     RETURN_IF_ERROR(AddWork(stop));
     RETURN_IF_ERROR(StillWanted(stop));
@@ -303,7 +303,7 @@ class DependencyMaker {
 
   std::map<uint32_t, ThreadTimes> threads_;
   std::vector<ThreadWait> thread_waits_;
-  HostWaits waits_;
+  DeviceWaits waits_;
   std::vector<uint32_t> work_begin_;  // its point; its end is the next one
   std::vector<uint32_t> call_begin_;  // the same of calls
 };

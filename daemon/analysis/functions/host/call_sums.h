@@ -16,7 +16,7 @@
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/host/call_tree.h"
 #include "daemon/analysis/functions/host/operator_shapes.h"
-#include "daemon/analysis/functions/launches/launched_work.h"
+#include "daemon/analysis/functions/launches/device_launches.h"
 #include "storage/base/memory_charge.h"
 #include "storage/base/status.h"
 

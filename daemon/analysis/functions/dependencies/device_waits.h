@@ -12,12 +12,12 @@
 
 namespace kprof {
 
-struct HostWaits {
+struct DeviceWaits {
   std::vector<uint32_t> wait_for;                             // by call, the work that it waited for; or kNoIndex
   std::unordered_multimap<uint32_t, uint32_t> also_wait_for;  // by call, work of other streams that had ended before
   int64_t return_ns = 0;                                      // the usual time from the end of work to that of the call
 };
 
-HostWaits FindHostWaits(const ChosenWork& chosen);
+DeviceWaits FindDeviceWaits(const ChosenWork& chosen);
 
 }  // namespace kprof

@@ -1,4 +1,4 @@
-#include "daemon/analysis/functions/dependencies/host_waits.h"
+#include "daemon/analysis/functions/dependencies/device_waits.h"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@ class HostWaitFinder {
  public:
   explicit HostWaitFinder(const ChosenWork& chosen) : chosen_(chosen) {}
 
-  HostWaits Find() {
+  DeviceWaits Find() {
     wait_for_.assign(calls().size(), kNoIndex);
     std::vector<uint32_t> waiting;
     for (uint32_t i = 0; i < calls().size(); ++i) {
@@ -100,7 +100,7 @@ class HostWaitFinder {
 
 }  // namespace
 
-HostWaits FindHostWaits(const ChosenWork& chosen) {
+DeviceWaits FindDeviceWaits(const ChosenWork& chosen) {
   return HostWaitFinder(chosen).Find();
 }
 
