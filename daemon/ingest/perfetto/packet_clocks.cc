@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "daemon/ingest/perfetto/proto_fields.h"
+#include "daemon/ingest/source/proto_fields.h"
 #include "storage/trace/format/event_time.h"
 
 namespace kprof {

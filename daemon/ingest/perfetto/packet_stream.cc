@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/ingest/perfetto/proto_fields.h"
+#include "daemon/ingest/source/proto_fields.h"
 
 namespace kprof {
 namespace {

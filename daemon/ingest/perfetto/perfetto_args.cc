@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "daemon/ingest/perfetto/proto_fields.h"
+#include "daemon/ingest/source/proto_fields.h"
 #include "daemon/ingest/text/environment_text.h"
 #include "daemon/ingest/text/json_scan.h"
 #include "daemon/ingest/text/json_text.h"

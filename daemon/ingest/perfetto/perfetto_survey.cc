@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "daemon/ingest/assemble/track_facts.h"
-#include "daemon/ingest/perfetto/proto_fields.h"
+#include "daemon/ingest/source/proto_fields.h"
 
 namespace kprof {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/ingest/perfetto/proto_fields.h"
+#include "daemon/ingest/source/proto_fields.h"
 #include "storage/trace/format/trace_model.h"
 
 namespace kprof {

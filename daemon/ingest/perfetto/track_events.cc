@@ -1,6 +1,6 @@
 #include "daemon/ingest/perfetto/track_events.h"
 
-#include "daemon/ingest/perfetto/proto_fields.h"
+#include "daemon/ingest/source/proto_fields.h"
 
 namespace kprof {
 namespace {
