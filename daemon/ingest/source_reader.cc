@@ -147,6 +147,7 @@ Result<Sniffed> Sniff(const SourceFile& source, const SourceReading& reading) {
   sniffed.format = reading.format == kAnyFormat ? looks_like : FindSourceFormat(reading.format);
   sniffed.is_packed = LooksLikeGzip(bytes) || LooksLikeZstd(bytes);
   if (sniffed.is_packed && looks_like != nullptr && !looks_like->is_text) return IsPackedDatabase(*looks_like);
+  if (sniffed.format != nullptr && sniffed.format->begins_anyhow && !first.empty()) return sniffed;
   if (sniffed.format == nullptr || (sniffed.format->is_text && looks_like == nullptr)) {
     const std::optional<Status> cut = sniffed.text->WhyCut();
     return first.empty() && cut ? *cut : NoKnownFormat(first);

@@ -92,7 +92,7 @@ constexpr Value kValues[] = {
     {"capture", "--device", "all cpu none", "devices"},
     {"capture", "--clocks", "none base lock lock!", ""},
     {"capture", "--session", "", "sessions"},
-    {"import", "--format", "auto pftrace perfetto scalene nccl-inspector kineto chrome nsys-sqlite", ""},
+    {"import", "--format", "auto pftrace perfetto scalene nccl-inspector ncu-rep ncu-csv kineto chrome nsys-sqlite", ""},
     {"session open", "--device", "all cpu", "devices"},
     {"session open", "--clocks", "none base lock lock!", ""},
     {"session close", "", "@last", "sessions"},

@@ -6,6 +6,8 @@
 
 #include "daemon/ingest/chrome/chrome_reader.h"
 #include "daemon/ingest/nccl/inspector_reader.h"
+#include "daemon/ingest/ncu/ncu_csv_reader.h"
+#include "daemon/ingest/ncu/ncu_report_reader.h"
 #include "daemon/ingest/nsys/nsys_reader.h"
 #include "daemon/ingest/perfetto/perfetto_reader.h"
 #include "daemon/ingest/scalene/scalene_reader.h"
@@ -45,8 +47,9 @@ Status NoKnownFormat(std::span<const char> first) {
         kEmptyRemedy);
   }
   return Fail(ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
-              "give a Chrome or Kineto trace, a Scalene profile, a log of NCCL Inspector (JSON) or a Perfetto trace "
-              "(.pftrace), each also as .gz or .zst, or an SQLite export of Nsight Systems; "
+              "give a Chrome or Kineto trace, a Scalene profile, a log of NCCL Inspector (JSON), a Perfetto trace "
+              "(.pftrace), a report of Nsight Compute (.ncu-rep) or its CSV, each also as .gz or .zst, or an SQLite "
+              "export of Nsight Systems; "
               "archives (.tar, .zip, .xz) are unpacked first");
 }
 
@@ -79,6 +82,21 @@ Status ReadAsScalene(const OpenSource& source, BatchSink& sink) {
 
 Status ReadAsNcclInspector(const OpenSource& source, BatchSink& sink) {
   return ReadNcclInspector(source.text, sink, source.limits.event_bytes);
+}
+
+// A report says nothing of a job: a look at it ends at once.
+Status ReadAsNcuCsv(const OpenSource& source, BatchSink& sink) {
+  return source.is_look ? OkStatus() : ReadNcuCsv(source.text, sink, source.limits.event_bytes);
+}
+
+constexpr int64_t kShareOfNames = 3;  // of all texts, and of all code
+
+Status ReadAsNcuReport(const OpenSource& source, BatchSink& sink) {
+  if (source.is_look) return OkStatus();
+  return ReadNcuReport(source.text, sink,
+                       {.entry_bytes = source.limits.event_bytes,
+                        .names_bytes = source.limits.text_bytes / kShareOfNames,
+                        .source_bytes = source.limits.text_bytes * 2 / kShareOfNames});
 }
 
 constexpr int64_t kShareOfSurvey = 3;  // of address space, for what is known of slices before they are read
@@ -124,6 +142,23 @@ constexpr SourceFormat kFormats[] = {
      .remedy = "",
      .looks_like = LooksLikeNcclInspector,
      .read = ReadAsNcclInspector},
+    {.name = "ncu-rep",
+     .alias = "",
+     .what = "a report of Nsight Compute",
+     .looks = "it looks like a report of Nsight Compute",
+     .is_none = "",
+     .remedy = "",
+     .looks_like = LooksLikeNcuReport,
+     .read = ReadAsNcuReport},
+    {.name = "ncu-csv",
+     .alias = "",
+     .begins_anyhow = true,
+     .what = "CSV of Nsight Compute",
+     .looks = "it looks like CSV of Nsight Compute",
+     .is_none = "",
+     .remedy = "",
+     .looks_like = LooksLikeNcuCsv,
+     .read = ReadAsNcuCsv},
     {.name = "chrome",
      .alias = "kineto",  // whose traces are Chrome's
      .what = "a Chrome trace",

@@ -72,6 +72,8 @@ struct SourceFormat {
   bool is_text = true;
   // It says more of a trace: imported beside that, it joins the run and the rank.
   bool joins_trace = false;
+  // Other text may stand before it: a source that is said to be this is read as this, whatever it looks like.
+  bool begins_anyhow = false;
   // Words for people about a file that looks like this.
   std::string_view what;  // "a Chrome trace"
   std::string_view looks;

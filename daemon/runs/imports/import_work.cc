@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "daemon/ingest/assemble/batch_sink.h"
 #include "daemon/ingest/source/source_hash.h"
 #include "daemon/runs/command/run_folder.h"
 #include "daemon/runs/imports/part_ranks.h"
@@ -193,7 +194,10 @@ std::string JoinedByName(int64_t rank) {
 }
 
 void AddWarnings(const std::string& name, const std::vector<std::string>& warnings, std::vector<TrustReason>& trust) {
-  const auto add = [&](const std::string& warning) { AddTrust(kSourceIncomplete, name, warning, trust); };
+  const auto add = [&](const std::string& warning) {
+    if (!warning.starts_with(kToolVersionUnknown)) return AddTrust(kSourceIncomplete, name, warning, trust);
+    AddTrust("tool_version_unknown", name, warning.substr(kToolVersionUnknown.size()), trust);
+  };
   for (size_t i = 0; i < warnings.size() && i < kMostWarnings; ++i) add(warnings[i]);
   if (warnings.size() > kMostWarnings) add(std::to_string(warnings.size() - kMostWarnings) + " more warnings");
 }

@@ -84,13 +84,13 @@ class BatchTexts : public BatchSink {
       text += ' ';
       switch (side.table.columns[i].type) {
         case SideType::kInteger:
-          text += std::to_string(value);
+          text += value == kNoValue ? "NULL" : std::to_string(value);
           break;
         case SideType::kReal:
           text += ShortestNumber(std::bit_cast<double>(value));
           break;
         case SideType::kText:
-          text += string(value);
+          text += value == kNoValue ? "NULL" : string(value);
           break;
       }
     }
