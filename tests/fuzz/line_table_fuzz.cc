@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   std::vector<CubinSection> sections = ReadCubinSections(bytes);
-  if (data[0] == 1) sections = {{.name = ""}, {.name = ".text.f", .bytes = bytes}, {.name = ".debug_line", .bytes = bytes}};
+  if (data[0] == 1)
+    sections = {{.name = ""}, {.name = ".text.f", .bytes = bytes}, {.name = ".debug_line", .bytes = bytes}};
   for (const char* name : {".debug_line", ".nv_debug_line_sass"}) {
     const LineTable table = ReadLineTable(sections, name);
     for (const LineRow& row : table.rows) {

@@ -76,8 +76,8 @@ class NcuImportTest(OwnDaemonTest):
                          [["source 3.cu", "cuda", 2, "void copy() {}"], ["source 3.ptx", "ptx", 2, "  mov.u32 %r1;"]])
         self.assertEqual(self.ask("SELECT device, value FROM device_attribute WHERE name LIKE '%multiprocessor_count'"), [[0, 132]])
         facts = self.facts()
-        self.assertEqual(facts["source.versions"], {"CUDA Version": "13.0", "Nsight Compute Target": "2025.3.1.0"})
-        self.assertEqual(facts["source.command_line"], "ncu --set full -o report python bench.py")
+        self.assertEqual(json.loads(facts["source.versions"]), {"CUDA Version": "13.0", "Nsight Compute Target": "2025.3.1.0"})
+        self.assertEqual(json.loads(facts["source.command_line"]), "ncu --set full -o report python bench.py")
         for private in ("private-host", "192.0.2.7", "/home/who/bin"):
             self.assertNotIn(private, json.dumps(facts))
         # The catalog has the means over launches.

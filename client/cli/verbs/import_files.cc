@@ -22,9 +22,8 @@ namespace kprof::cli {
 namespace {
 
 constexpr int kMostFolders = 16;  // in each other
-constexpr std::string_view kEndings[] = {".json",       ".json.gz",        ".json.zst", ".pftrace",
-                                         ".pftrace.gz", ".perfetto-trace", ".sqlite",   ".nsys-rep",
-                                         ".ncu-rep",    ".ncu-repz"};
+constexpr std::string_view kEndings[] = {".json",           ".json.gz", ".json.zst", ".pftrace", ".pftrace.gz",
+                                         ".perfetto-trace", ".sqlite",  ".nsys-rep", ".ncu-rep", ".ncu-repz"};
 // NCCL Inspector's: node1-pid4711.log.
 constexpr std::string_view kLogEndings[] = {".log", ".log.gz", ".jsonl", ".jsonl.gz"};
 constexpr std::string_view kArchiveEndings[] = {".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst",

@@ -94,7 +94,12 @@ void BatchBuilder::AddFlow(const Event& event, uint64_t id, char phase) {
 }
 
 void BatchBuilder::AddSideRow(const SideTable& table, std::span<const int64_t> values) {
-  batch_.of(table).Add(values);
+  // Comparing all columns of a table for each of its rows takes longer than to keep the row.
+  if (&table != last_table_) {
+    last_side_ = static_cast<size_t>(&batch_.of(table) - batch_.side.data());
+    last_table_ = &table;
+  }
+  batch_.side[last_side_].Add(values);
   ++rows_;
 }
 
@@ -190,6 +195,7 @@ EventArg BatchBuilder::AsJson(std::span<const EventArg> args) {
 Status BatchBuilder::Give() {
   rows_ = 0;
   text_bytes_ = 0;
+  last_table_ = nullptr;
   return sink_.Take(std::exchange(batch_, TraceBatch()));
 }
 

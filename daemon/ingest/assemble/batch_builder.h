@@ -61,7 +61,7 @@ class BatchBuilder {
   // are of one flow.
   void AddFlow(const Event& event, uint64_t id, char phase);
 
-  // A row of a side table: a value for each of its columns, texts by their numbers. Its columns are always the same.
+  // A row of a side table: a value for each of its columns, texts by their numbers. The table outlives the builder.
   void AddSideRow(const SideTable& table, std::span<const int64_t> values);
 
   // Call it between events, often: costs nothing unless a batch is full.
@@ -97,6 +97,8 @@ class BatchBuilder {
   ArgShape shape_;  // of the last event, and its number: often the next one has the same
   uint32_t shape_number_ = kNoArgs;
   TraceBatch batch_;
+  const SideTable* last_table_ = nullptr;  // of the last row, and its place in the batch
+  size_t last_side_ = 0;
   size_t rows_ = 0;
   size_t text_bytes_ = 0;
   int64_t events_ = 0;

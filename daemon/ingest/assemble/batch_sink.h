@@ -49,7 +49,8 @@ struct CounterSample {
 // Pure; any thread. REQUIRES: eight bytes behind `text` can be read.
 std::optional<CounterSample> ReadCounterSample(std::string_view text, bool is_text);
 
-// Begins a warning that a source is of a version of its tool that is not known: such a one gets a trust code of its own.
+// Begins a warning that a source is of a version of its tool that is not known: such a one gets a trust code of its
+// own.
 constexpr std::string_view kToolVersionUnknown = "tool_version_unknown: ";
 
 class BatchSink {

@@ -26,14 +26,15 @@ const CubinSection* FindCubinSection(const std::vector<CubinSection>& sections, 
 
 // A place in a section where the address of a symbol is put in.
 struct CubinRelocation {
-  uint64_t offset = 0;    // in the section
-  uint32_t section = 0;   // that the symbol lies in
-  uint64_t value = 0;     // of the symbol, within its section
+  uint64_t offset = 0;   // in the section
+  uint32_t section = 0;  // that the symbol lies in
+  uint64_t value = 0;    // of the symbol, within its section
   int64_t addend = 0;
 };
 
 // The relocations of a section, at most kMostCubinRelocations, by their offsets.
 constexpr size_t kMostCubinRelocations = 1 << 20;
-std::vector<CubinRelocation> ReadCubinRelocations(const std::vector<CubinSection>& sections, std::string_view of_section);
+std::vector<CubinRelocation> ReadCubinRelocations(const std::vector<CubinSection>& sections,
+                                                  std::string_view of_section);
 
 }  // namespace kprof

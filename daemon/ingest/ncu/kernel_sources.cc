@@ -59,7 +59,8 @@ struct KernelSources::Source {
     if (is_open) return;
     is_open = true;
     sections = ReadCubinSections(cubin);
-    for (size_t i = 0; i < sections.size(); ++i) sections_by_name.try_emplace(sections[i].name, static_cast<uint32_t>(i));
+    for (size_t i = 0; i < sections.size(); ++i)
+      sections_by_name.try_emplace(sections[i].name, static_cast<uint32_t>(i));
     lines = ReadLineTable(sections, ".debug_line");
     ptx_lines = ReadLineTable(sections, ".nv_debug_line_sass");
     const CubinSection* texts = FindCubinSection(sections, ".nv_debug_ptx_txt");

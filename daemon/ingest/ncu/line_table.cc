@@ -126,7 +126,7 @@ class LineReading {
     int64_t line_base = 0;
     uint64_t line_range = 1;
     uint64_t opcode_base = 13;
-    std::vector<uint64_t> operands;        // of each standard opcode
+    std::vector<uint64_t> operands;  // of each standard opcode
     std::vector<std::string> folders;
     std::vector<uint32_t> files;  // the numbers in the table, by those in the unit
   };

@@ -15,16 +15,17 @@ struct ScaledWord {
 
 // Words for one thing, with what it is in the base unit. Prefixes stand in kPrefixes.
 constexpr ScaledWord kUnitWords[] = {
-    {"second", "ns", 1e9}, {"sec", "ns", 1e9},    {"s", "ns", 1e9},      {"msecond", "ns", 1e6}, {"msec", "ns", 1e6},
-    {"ms", "ns", 1e6},     {"usecond", "ns", 1e3}, {"usec", "ns", 1e3},   {"us", "ns", 1e3},      {"nsecond", "ns", 1},
+    {"second", "ns", 1e9}, {"sec", "ns", 1e9},     {"s", "ns", 1e9},       {"msecond", "ns", 1e6}, {"msec", "ns", 1e6},
+    {"ms", "ns", 1e6},     {"usecond", "ns", 1e3}, {"usec", "ns", 1e3},    {"us", "ns", 1e3},      {"nsecond", "ns", 1},
     {"nsec", "ns", 1},     {"ns", "ns", 1},        {"minute", "ns", 6e10}, {"hour", "ns", 3.6e12}, {"hz", "hz", 1},
-    {"Hz", "hz", 1},       {"percent", "%", 1},    {"bytes", "byte", 1},  {"B", "byte", 1},
+    {"Hz", "hz", 1},       {"percent", "%", 1},    {"bytes", "byte", 1},   {"B", "byte", 1},
 };
 // Only before these is a capital letter a prefix: Mbyte is, MIO is not.
-constexpr std::string_view kPrefixedWords[] = {"byte",  "inst",    "cycle", "hz",     "Hz",     "sector", "request",
-                                               "warp",  "thread",  "block", "sample", "op",     "bit",    "B",
-                                               "bytes", "register"};
-constexpr ScaledWord kPrefixes[] = {{"K", "", 1e3}, {"k", "", 1e3}, {"M", "", 1e6}, {"G", "", 1e9}, {"T", "", 1e12}, {"P", "", 1e15}};
+constexpr std::string_view kPrefixedWords[] = {"byte",    "inst", "cycle",  "hz",      "Hz",     "sector",
+                                               "request", "warp", "thread", "block",   "sample", "op",
+                                               "bit",     "B",    "bytes",  "register"};
+constexpr ScaledWord kPrefixes[] = {{"K", "", 1e3}, {"k", "", 1e3},  {"M", "", 1e6},
+                                    {"G", "", 1e9}, {"T", "", 1e12}, {"P", "", 1e15}};
 
 BaseUnit BaseWordOf(std::string_view word) {
   for (const ScaledWord& each : kUnitWords) {
@@ -136,7 +137,10 @@ std::string UnitOfMetric(std::string_view name) {
   const std::string_view counted = of_counter == counter.npos ? counter : counter.substr(of_counter + 2);
   if (HasPiece(rollup, "ratio") || HasPiece(rollup, "max_rate")) {
     // Warps that are stalled for each instruction that is issued.
-    return counted.starts_with("average_warps_issue_stalled") || counted.starts_with("average_warp_latency_issue_stalled") ? "inst" : "";
+    return counted.starts_with("average_warps_issue_stalled") ||
+                   counted.starts_with("average_warp_latency_issue_stalled")
+               ? "inst"
+               : "";
   }
   // The words before those that say where it was counted.
   if (counter.starts_with("launch__")) return {};

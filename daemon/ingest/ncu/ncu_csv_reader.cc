@@ -22,15 +22,16 @@ namespace kprof {
 namespace {
 
 constexpr const char* kReadAsNcuCsv = "read it as CSV of Nsight Compute";
-constexpr const char* kWriteCsvAgain = "have ncu write it: ncu --import REPORT --page raw --csv, or ncu --csv --log-file FILE ...";
+constexpr const char* kWriteCsvAgain =
+    "have ncu write it: ncu --import REPORT --page raw --csv, or ncu --csv --log-file FILE ...";
 constexpr int64_t kSurveyedBytes = 8 << 20;  // of which the numbers tell how they are written
 constexpr size_t kMostCsvColumns = 65'536;
 constexpr int64_t kMostCsvLaunches = 1 << 22;
 constexpr size_t kMostShownMetrics = 65'536;  // kept at once
 constexpr int64_t kRowsPerLook = 1024;
-constexpr size_t kToldBytes = 200;  // of what ncu says
+constexpr size_t kToldBytes = 200;                  // of what ncu says
 constexpr std::string_view kMark = "\xef\xbb\xbf";  // of UTF-8
-constexpr std::string_view kLogMark = "==";          // begins a line of ncu's own
+constexpr std::string_view kLogMark = "==";         // begins a line of ncu's own
 
 std::optional<int64_t> WholeOf(std::string_view text) {
   int64_t value = 0;
@@ -95,6 +96,7 @@ struct CsvColumns {
   size_t rule_text = kNone;
   size_t speedup_type = kNone;
   size_t speedup = kNone;
+  size_t device_name = kNone;  // a metric of the raw page
   static constexpr size_t kNone = SIZE_MAX;
 };
 
@@ -173,7 +175,6 @@ class NcuCsvReading {
   // Of the raw page.
   struct MetricColumn {
     size_t place = 0;
-    std::string name;
     uint32_t name_text = 0;
     uint32_t unit_text = 0;
     double factor = 1;
@@ -264,7 +265,8 @@ class NcuCsvReading {
         continue;
       }
       if (!HasValues(fields_[i]) || fields_[i].empty()) continue;
-      MetricColumn column{.place = i, .name = std::string(fields_[i])};
+      if (fields_[i] == "device__attribute_display_name") columns_.device_name = i;
+      MetricColumn column{.place = i};
       column.name_text = rows_.Text(fields_[i]);
       column.unit_text = rows_.Text(UnitOfMetric(fields_[i]));
       metric_columns_.push_back(std::move(column));
@@ -274,9 +276,7 @@ class NcuCsvReading {
     return OkStatus();
   }
 
-  std::string_view Field(size_t place) const {
-    return place < fields_.size() ? fields_[place] : std::string_view();
-  }
+  std::string_view Field(size_t place) const { return place < fields_.size() ? fields_[place] : std::string_view(); }
 
   // The row of units has no launch: a kernel may be called anything.
   bool IsRowOfUnits() const { return Field(columns_.id).empty() && Field(columns_.kernel).empty(); }
@@ -298,11 +298,7 @@ class NcuCsvReading {
       ++broken_;
       return OkStatus();
     }
-    std::string_view device_name;
-    for (const MetricColumn& column : metric_columns_) {
-      if (column.name == "device__attribute_display_name") device_name = Field(column.place);
-    }
-    ASSIGN_OR_RETURN(const int64_t launch, AddLaunch(device_name));
+    ASSIGN_OR_RETURN(const int64_t launch, AddLaunch(Field(columns_.device_name)));
     for (const MetricColumn& column : metric_columns_) {
       AddValue(launch, column.name_text, column.unit_text, column.factor, Field(column.place));
     }
@@ -310,7 +306,7 @@ class NcuCsvReading {
   }
 
   Status ReadDetailsRow() {
-    if (Field(columns_.id).empty() || Field(columns_.kernel).empty() || fields_.size() <= columns_.section) {
+    if (Field(columns_.id).empty() || Field(columns_.kernel).empty() || fields_.size() <= columns_.value) {
       ++broken_;
       return OkStatus();
     }
@@ -365,13 +361,14 @@ class NcuCsvReading {
 
   // A value may have those of its instances behind it: 6 (1; 2; 3), or (name: 1; other: 2).
   void AddValue(int64_t launch, uint32_t name, uint32_t unit, double factor, std::string_view printed) {
-    if (IsNoPrintedValue(printed)) return;
     if (const std::optional<double> number = ParsePrintedNumber(printed, style_)) {
       return rows_.AddMetric(launch, name, *number * factor, unit);
     }
+    if (IsNoPrintedValue(printed)) return;
     const size_t open = printed.find(" (");
-    const std::optional<double> total =
-        open != printed.npos && printed.ends_with(')') ? ParsePrintedNumber(printed.substr(0, open), style_) : std::nullopt;
+    const std::optional<double> total = open != printed.npos && printed.ends_with(')')
+                                            ? ParsePrintedNumber(printed.substr(0, open), style_)
+                                            : std::nullopt;
     if (!total) return rows_.AddText(launch, name, printed);
     rows_.AddMetric(launch, name, *total * factor, unit);
     std::string_view rest = printed.substr(open + 2, printed.size() - open - 3);

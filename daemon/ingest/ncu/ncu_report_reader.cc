@@ -59,7 +59,8 @@ class ReportBytes {
   // Passes over as many; false: the report ends before.
   Result<bool> Skip(uint64_t size) {
     while (size > 0) {
-      ASSIGN_OR_RETURN(const std::string_view skipped, Take(static_cast<size_t>(std::min<uint64_t>(size, kReportWindowBytes))));
+      ASSIGN_OR_RETURN(const std::string_view skipped,
+                       Take(static_cast<size_t>(std::min<uint64_t>(size, kReportWindowBytes))));
       if (skipped.empty()) return false;
       size -= skipped.size();
     }
@@ -188,7 +189,12 @@ struct BlockHead {
 class NcuReportReading {
  public:
   NcuReportReading(TextSource& text, BatchSink& sink, const NcuReportLimits& limits)
-      : text_(text), limits_(limits), bytes_(text), rows_(sink), sources_(limits.source_bytes), results_(rows_, sources_) {}
+      : text_(text),
+        limits_(limits),
+        bytes_(text),
+        rows_(sink),
+        sources_(limits.source_bytes),
+        results_(rows_, sources_) {}
 
   Status Read() {
     ASSIGN_OR_RETURN(const bool has_head, ReadFileHead());
@@ -205,7 +211,8 @@ class NcuReportReading {
   Result<bool> ReadFileHead() {
     ASSIGN_OR_RETURN(const std::string_view magic, bytes_.Take(kReportMagic.size()));
     if (magic != kReportMagic) {
-      return Fail(ErrorCode::kBadInput, kReadAsNcuReport, "it does not begin with NVR", "give a .ncu-rep as ncu wrote it");
+      return Fail(ErrorCode::kBadInput, kReadAsNcuReport, "it does not begin with NVR",
+                  "give a .ncu-rep as ncu wrote it");
     }
     ASSIGN_OR_RETURN(const std::optional<uint32_t> size, bytes_.TakeSize());
     if (!size || *size > kMostReportHeadBytes) {
@@ -226,7 +233,8 @@ class NcuReportReading {
     ASSIGN_OR_RETURN(const std::string_view size_bytes, bytes_.Take(4));
     if (size_bytes.empty()) return false;
     uint32_t size = 0;
-    for (size_t i = 0; i < size_bytes.size(); ++i) size |= uint32_t{static_cast<unsigned char>(size_bytes[i])} << (8 * i);
+    for (size_t i = 0; i < size_bytes.size(); ++i)
+      size |= uint32_t{static_cast<unsigned char>(size_bytes[i])} << (8 * i);
     if (size_bytes.size() < 4) return StopWithin(begin);
     if (size > limits_.entry_bytes) {
       StopAt("the block at byte " + std::to_string(begin) + " has a head of " + std::to_string(size) + " bytes");
@@ -325,9 +333,7 @@ class NcuReportReading {
   }
   void StopAt(std::string why) { why_stopped_ = std::move(why) + "; what follows is missing"; }
 
-  Status TellProgress() {
-    return rows_.sink().Progress(text_.SourceBytesAt(bytes_.offset_bytes()), rows_.rows());
-  }
+  Status TellProgress() { return rows_.sink().Progress(text_.SourceBytesAt(bytes_.offset_bytes()), rows_.rows()); }
 
   Status Finish() {
     BatchSink& sink = rows_.sink();
@@ -341,7 +347,9 @@ class NcuReportReading {
     RETURN_IF_ERROR(sources_.AddWaiting(rows_));
     RETURN_IF_ERROR(sources_.AddTexts(rows_));
     RETURN_IF_ERROR(session_.SetFacts(sink));
-    if (version_) RETURN_IF_ERROR(sink.SetFact("source.container_version", static_cast<int64_t>(std::min<uint64_t>(*version_, INT64_MAX))));
+    if (version_)
+      RETURN_IF_ERROR(
+          sink.SetFact("source.container_version", static_cast<int64_t>(std::min<uint64_t>(*version_, INT64_MAX))));
     Warn(cut);
     RETURN_IF_ERROR(rows_.Give());
     return TellProgress();
@@ -361,7 +369,8 @@ class NcuReportReading {
     };
     warn(short_blocks_, " blocks hold fewer entries than they say");
     warn(longer_blocks_, " blocks hold more than the entries that they say: that is not read");
-    warn(too_large_, " entries have more than " + std::to_string(limits_.entry_bytes >> 20) + " MiB: they were left out");
+    warn(too_large_,
+         " entries have more than " + std::to_string(limits_.entry_bytes >> 20) + " MiB: they were left out");
     results_.WarnOf(sink);
     sources_.WarnOf(sink);
     rows_.WarnOfValues();

@@ -22,8 +22,8 @@
 namespace kprof {
 
 struct NcuReportLimits {
-  int64_t entry_bytes = int64_t{64} << 20;   // of a source or a result; a larger one is left out
-  int64_t names_bytes = int64_t{64} << 20;   // of the table of names
+  int64_t entry_bytes = int64_t{64} << 20;    // of a source or a result; a larger one is left out
+  int64_t names_bytes = int64_t{64} << 20;    // of the table of names
   int64_t source_bytes = int64_t{128} << 20;  // of all sources, which are kept until the end
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <string>
 
 namespace kprof {
@@ -59,6 +59,21 @@ std::string LowerOf(std::string_view text) {
   return lower;
 }
 
+// Most numbers are digits, points and commas alone. Nothing: it is another text, perhaps a number all the same.
+std::optional<double> ParsePlainNumber(std::string_view text, char group_mark) {
+  std::array<char, kMostNumberBytes> digits;
+  if (text.size() > digits.size()) return std::nullopt;
+  size_t size = 0;
+  for (const char c : text) {
+    if (c == group_mark) continue;
+    if (!IsPrintedDigit(c) && c != '.' && c != ',') return std::nullopt;
+    digits[size++] = c == ',' ? '.' : c;
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + size, value);
+  return error == std::errc() && end == digits.data() + size ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<NumberStyle> StyleOfNumber(std::string_view text) {
@@ -81,11 +96,13 @@ std::optional<NumberStyle> StyleOfNumber(std::string_view text) {
 }
 
 std::optional<double> ParsePrintedNumber(std::string_view text, NumberStyle style) {
+  const char group_mark = style == NumberStyle::kPoint ? ',' : '.';
+  if (const std::optional<double> plain = ParsePlainNumber(text, group_mark)) return plain;
   bool is_negative = false;
   std::string digits = DigitsOf(text, is_negative);
   if (digits.empty()) return std::nullopt;
   if (IsNumberText(digits)) {
-    std::erase(digits, style == NumberStyle::kPoint ? ',' : '.');
+    std::erase(digits, group_mark);
     std::replace(digits.begin(), digits.end(), ',', '.');
   } else {
     const std::string word = LowerOf(digits);

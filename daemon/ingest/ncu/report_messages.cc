@@ -13,7 +13,8 @@ ReportValue ReadReportValue(std::string_view message) {
         break;
       case kFloatValue:
       case kDoubleValue:
-        if (fields.type() == ProtoFields::kFixed32 || fields.type() == ProtoFields::kFixed64) value.number = fields.real();
+        if (fields.type() == ProtoFields::kFixed32 || fields.type() == ProtoFields::kFixed64)
+          value.number = fields.real();
         break;
       case kWord32Value:
       case kWord64Value:

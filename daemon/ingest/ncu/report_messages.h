@@ -1,4 +1,4 @@
-// What the messages of a report of Nsight Compute have in common: values of metrics, texts, triples of numbers.
+// Parts that all messages of a report of Nsight Compute have: values of metrics, texts, triples of numbers.
 //
 // Pure; any thread. The bytes may be anything.
 #pragma once

@@ -15,8 +15,8 @@
 
 #include "daemon/ingest/assemble/batch_builder.h"
 #include "daemon/ingest/perfetto/perfetto_args.h"
-#include "daemon/ingest/source/proto_fields.h"
 #include "daemon/ingest/perfetto/track_events.h"
+#include "daemon/ingest/source/proto_fields.h"
 
 namespace kprof {
 namespace {

@@ -101,7 +101,7 @@ enum class SourceTextColumn : uint8_t {
 };
 const SideTable& SourceTextSideTable();
 
-// What the report says of each device.
+// Facts that the report has of each device.
 enum class DeviceAttributeColumn : uint8_t { kDevice, kName, kValue, kText };
 const SideTable& DeviceAttributeSideTable();
 

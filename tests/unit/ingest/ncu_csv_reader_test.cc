@@ -64,11 +64,11 @@ std::vector<std::string> MetricsOf(const BatchTexts& texts) {
 TEST(NcuCsvReader, GivesMetricsTheirIdentifiersBySectionAndLabel) {
   BatchTexts texts;
   ASSERT_TRUE(
-      ReadCsvInto(texts, DetailsOf(MetricLine(0, "GPU Speed Of Light Throughput", "Memory Throughput", "%", "61.84") +
-                                   MetricLine(0, "Memory Workload Analysis", "Memory Throughput", "Gbyte/second",
-                                              "196.50") +
-                                   MetricLine(0, "Launch Statistics", "Function Cache Configuration", "", "CachePreferNone") +
-                                   MetricLine(0, "A New Section", "Some Metric", "", "3")))
+      ReadCsvInto(texts,
+                  DetailsOf(MetricLine(0, "GPU Speed Of Light Throughput", "Memory Throughput", "%", "61.84") +
+                            MetricLine(0, "Memory Workload Analysis", "Memory Throughput", "Gbyte/second", "196.50") +
+                            MetricLine(0, "Launch Statistics", "Function Cache Configuration", "", "CachePreferNone") +
+                            MetricLine(0, "A New Section", "Some Metric", "", "3")))
           .ok());
   EXPECT_THAT(MetricsOf(texts),
               ElementsAre("0 gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed 61.84 %",
@@ -87,12 +87,13 @@ TEST(NcuCsvReader, GivesMetricsTheirIdentifiersBySectionAndLabel) {
 
 TEST(NcuCsvReader, KeepsRulesWithLineBreaksAndQuotesInTheirTexts) {
   BatchTexts texts;
-  ASSERT_TRUE(ReadCsvInto(texts, DetailsOf(LaunchCells(0) +
-                                           ",\"SpeedOfLight\",\"\",\"\",\"\",\"SOLBottleneck\",\"OPT\",\"Memory is "
-                                           "\"\"busy\"\",\r\nlook there\",\"global\",\"12.50\"\n" +
-                                           LaunchCells(0) +
-                                           ",\"WarpStateStats\",\"\",\"\",\"\",\"CPIStall\",\"INF\",\"Check it\",\"\",\"\"\n"))
-                  .ok());
+  ASSERT_TRUE(
+      ReadCsvInto(texts, DetailsOf(LaunchCells(0) +
+                                   ",\"SpeedOfLight\",\"\",\"\",\"\",\"SOLBottleneck\",\"OPT\",\"Memory is "
+                                   "\"\"busy\"\",\r\nlook there\",\"global\",\"12.50\"\n" +
+                                   LaunchCells(0) +
+                                   ",\"WarpStateStats\",\"\",\"\",\"\",\"CPIStall\",\"INF\",\"Check it\",\"\",\"\"\n"))
+          .ok());
   EXPECT_THAT(texts.side_rows,
               Contains("kernel_rule 0 void copy<float>(float *, int) SOLBottleneck NULL SpeedOfLight OPT Memory is "
                        "\"busy\",\r\nlook there global 12.5 NULL nan NULL"));
@@ -103,7 +104,8 @@ TEST(NcuCsvReader, KeepsRulesWithLineBreaksAndQuotesInTheirTexts) {
 
 TEST(NcuCsvReader, ReadsTheRawPageWithItsUnitsAndEveryLaunch) {
   BatchTexts texts;
-  const std::string head = std::string(kLeading) + ",\"gpu__time_duration.sum\",\"dram__bytes.sum\",\"launch__func_cache_config\"\n";
+  const std::string head =
+      std::string(kLeading) + ",\"gpu__time_duration.sum\",\"dram__bytes.sum\",\"launch__func_cache_config\"\n";
   const std::string units = "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"usecond\",\"Mbyte\",\"\"\n";
   ASSERT_TRUE(ReadCsvInto(texts, head + units + LaunchCells(0) + ",\"2.50\",\"1,234.5\",\"CachePreferNone\"\n" +
                                      LaunchCells(1) + ",\"3.5\",\"n/a\",\"CachePreferNone\"\n")
@@ -129,12 +131,15 @@ struct StyleCase {
 };
 
 TEST(NcuCsvReader, ReadsNumbersAsTheTextsLocaleWritesThem) {
-  for (const StyleCase& c : {StyleCase{"1,234", "7.25", "1234"}, StyleCase{"1.234", "7.25", "1.234"},
-                             StyleCase{"1.234", "65,77", "1234"}, StyleCase{"1,234", "65,77", "1.234"},
-                             StyleCase{"1.234.567,8", "17", "1234567.8"}, StyleCase{"1,234,567.8", "17", "1234567.8"},
-                             StyleCase{"1\xe2\x80\xaf" "234,5", "17", "1234.5"}, StyleCase{"1'234.5", "17", "1234.5"},
-                             StyleCase{"0.125", "17", "0.125"}, StyleCase{"4.0e-05", "17", "4e-05"},
-                             StyleCase{"99.5%", "17", "99.5"}, StyleCase{"-3", "17", "-3"}}) {
+  for (const StyleCase& c :
+       {StyleCase{"1,234", "7.25", "1234"}, StyleCase{"1.234", "7.25", "1.234"}, StyleCase{"1.234", "65,77", "1234"},
+        StyleCase{"1,234", "65,77", "1.234"}, StyleCase{"1.234.567,8", "17", "1234567.8"},
+        StyleCase{"1,234,567.8", "17", "1234567.8"},
+        StyleCase{"1\xe2\x80\xaf"
+                  "234,5",
+                  "17", "1234.5"},
+        StyleCase{"1'234.5", "17", "1234.5"}, StyleCase{"0.125", "17", "0.125"}, StyleCase{"4.0e-05", "17", "4e-05"},
+        StyleCase{"99.5%", "17", "99.5"}, StyleCase{"-3", "17", "-3"}}) {
     BatchTexts texts;
     ASSERT_TRUE(ReadCsvInto(texts, DetailsOf(AskedLine("a", "", c.printed) + AskedLine("b", "", c.other))).ok());
     EXPECT_THAT(MetricsOf(texts), Contains(std::string("0 a ") + c.value + " ")) << c.printed << " beside " << c.other;
@@ -143,10 +148,11 @@ TEST(NcuCsvReader, ReadsNumbersAsTheTextsLocaleWritesThem) {
 
 TEST(NcuCsvReader, ScalesUnitsToTheirBase) {
   BatchTexts texts;
-  ASSERT_TRUE(ReadCsvInto(texts, DetailsOf(AskedLine("a", "Ghz", "1.5") + AskedLine("b", "msecond", "2") +
-                                           AskedLine("c", "Kbyte/block", "1.02") + AskedLine("d", "cycle/nsecond", "1.5") +
-                                           AskedLine("e", "register/thread", "32") + AskedLine("f", "Tbyte/s", "3.25")))
-                  .ok());
+  ASSERT_TRUE(
+      ReadCsvInto(texts, DetailsOf(AskedLine("a", "Ghz", "1.5") + AskedLine("b", "msecond", "2") +
+                                   AskedLine("c", "Kbyte/block", "1.02") + AskedLine("d", "cycle/nsecond", "1.5") +
+                                   AskedLine("e", "register/thread", "32") + AskedLine("f", "Tbyte/s", "3.25")))
+          .ok());
   EXPECT_THAT(MetricsOf(texts), ElementsAre("0 a 1.5e+09 hz", "0 b 2e+06 ns", "0 c 1020 byte/block", "0 d 1.5e+09 hz",
                                             "0 e 32 register/thread", "0 f 3.25e+12 byte/s"));
 }
@@ -169,7 +175,9 @@ TEST(NcuCsvReader, TakesEachTableForItsOwnLaunches) {
 
 TEST(NcuCsvReader, KeepsInstancesBehindTheirMetric) {
   BatchTexts texts;
-  ASSERT_TRUE(ReadCsvInto(texts, DetailsOf(AskedLine("a", "", "6 (1; 2; 3)") + AskedLine("b", "", "5 (MOV: 2; FFMA: 3)"))).ok());
+  ASSERT_TRUE(
+      ReadCsvInto(texts, DetailsOf(AskedLine("a", "", "6 (1; 2; 3)") + AskedLine("b", "", "5 (MOV: 2; FFMA: 3)")))
+          .ok());
   EXPECT_THAT(MetricsOf(texts), ElementsAre("0 a 6 ", "0 b 5 "));
   EXPECT_THAT(texts.side_rows, Contains("kernel_instance 0 a NULL 2 3 NULL"));
   EXPECT_THAT(texts.side_rows, Contains("kernel_instance 0 b FFMA NULL 3 NULL"));
@@ -186,7 +194,9 @@ TEST(NcuCsvReader, KeepsWhatIsWholeOfATextThatEndsEarly) {
 
 TEST(NcuCsvReader, CountsValuesThatAreNotFinite) {
   BatchTexts texts;
-  ASSERT_TRUE(ReadCsvInto(texts, DetailsOf(AskedLine("a", "", "nan") + AskedLine("b", "", "inf") + AskedLine("c", "", "1"))).ok());
+  ASSERT_TRUE(
+      ReadCsvInto(texts, DetailsOf(AskedLine("a", "", "nan") + AskedLine("b", "", "inf") + AskedLine("c", "", "1")))
+          .ok());
   EXPECT_THAT(MetricsOf(texts), ElementsAre("0 c 1 "));
   EXPECT_THAT(texts.warnings, ElementsAre("2 values are not finite (NaN, infinity): they are absent"));
 }
@@ -197,7 +207,8 @@ TEST(NcuCsvReader, SaysWhyThereIsNoLaunch) {
     const char* why;
   };
   for (const Case& c :
-       {Case{"==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM - no permission\n", "ncu says: ==ERROR== ERR_NVGPUCTRPERM"},
+       {Case{"==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM - no permission\n",
+             "ncu says: ==ERROR== ERR_NVGPUCTRPERM"},
         Case{DetailsOf(""), "its table has no launch"},
         Case{"\"Process ID\",\"Kernel Name\",\"Invocations\",\"Minimum\"\n", "it is a summary over launches"}}) {
     BatchTexts texts;
@@ -240,8 +251,8 @@ TEST(NcuCsvReader, ReadsTheRealPageInFull) {
   EXPECT_EQ(count("kernel_text "), 1);
   EXPECT_EQ(count("kernel_rule "), 11);
   EXPECT_EQ(count("kernel_section "), 72);
-  EXPECT_THAT(texts.side_rows, Contains(AllOf(StartsWith("metric copy_blocked["),
-                                              HasSubstr(" 0 gpu__time_duration.sum 21058944 ns"))));
+  EXPECT_THAT(texts.side_rows,
+              Contains(AllOf(StartsWith("metric copy_blocked["), HasSubstr(" 0 gpu__time_duration.sum 21058944 ns"))));
   EXPECT_THAT(texts.side_rows, Contains(HasSubstr(" 0 dram__bytes.sum.per_second 196456177859.63 byte/s")));
   EXPECT_THAT(texts.side_rows, Contains(HasSubstr(" 0 sm__throughput.avg.pct_of_peak_sustained_elapsed 1.3 %")));
   EXPECT_THAT(texts.side_rows, Contains(HasSubstr(" UncoalescedGlobalAccess NULL SourceCounters OPT ")));

@@ -45,7 +45,8 @@ std::vector<std::string> RowsOf(const BatchTexts& texts, const std::string& tabl
 
 ReportBlock SmallBlock() {
   return {.names = {"gpu__time_duration.sum", "launch__func_cache_config"},
-          .results = {NamedKernel() + MetricResultOf(0, RealValue(2500)) + MetricResultOf(1, TextValue("CachePreferNone"))}};
+          .results = {NamedKernel() + MetricResultOf(0, RealValue(2500)) +
+                      MetricResultOf(1, TextValue("CachePreferNone"))}};
 }
 
 TEST(NcuReportReader, KeepsEveryLaunchWithItsMetricsAndUnits) {
@@ -59,11 +60,14 @@ TEST(NcuReportReader, KeepsEveryLaunchWithItsMetricsAndUnits) {
   EXPECT_THAT(RowsOf(texts, "metric"), ElementsAre("void copy(float *) 0 gpu__time_duration.sum 2500 ns",
                                                    "void copy(float *) 1 gpu__time_duration.sum 3000 ns",
                                                    "void copy(float *) 1 dram__bytes.sum.per_second 7 byte/s"));
-  EXPECT_THAT(RowsOf(texts, "kernel_text"), ElementsAre("void copy(float *) 0 launch__func_cache_config CachePreferNone"));
-  EXPECT_THAT(RowsOf(texts, "kernel_launch"),
-              ElementsAre("0 void copy(float *) copy _Z4copyPf kernel 4711 bench NULL NULL NULL NULL NULL 64 2 1 256 1 1 NULL NULL",
-                          "1 void copy(float *) copy _Z4copyPf kernel 4711 bench NULL NULL NULL 1 13 64 2 1 256 1 1 "
-                          "1750000000000000000 NULL"));
+  EXPECT_THAT(RowsOf(texts, "kernel_text"),
+              ElementsAre("void copy(float *) 0 launch__func_cache_config CachePreferNone"));
+  EXPECT_THAT(
+      RowsOf(texts, "kernel_launch"),
+      ElementsAre(
+          "0 void copy(float *) copy _Z4copyPf kernel 4711 bench NULL NULL NULL NULL NULL 64 2 1 256 1 1 NULL NULL",
+          "1 void copy(float *) copy _Z4copyPf kernel 4711 bench NULL NULL NULL 1 13 64 2 1 256 1 1 "
+          "1750000000000000000 NULL"));
   EXPECT_THAT(texts.warnings, IsEmpty());
   EXPECT_EQ(texts.facts.at("source.container_version"), "7");
   for (const std::string& row : texts.side_rows) EXPECT_THAT(row, Not(HasSubstr("secret-host")));
@@ -72,9 +76,10 @@ TEST(NcuReportReader, KeepsEveryLaunchWithItsMetricsAndUnits) {
 TEST(NcuReportReader, KeepsInstancesByTheirKeys) {
   BatchTexts texts;
   ReportBlock block{.names = {"inst_executed"}};
-  block.results = {NamedKernel() + MetricResultOf(0, "", InstanceOf(WholeValue(0x7f00'0000'1000), WholeValue(9)) +
-                                                             InstanceOf(TextValue("FFMA"), RealValue(2.5)) +
-                                                             InstanceOf(WholeValue(3), TextValue("word")))};
+  block.results = {NamedKernel() + MetricResultOf(0, "",
+                                                  InstanceOf(WholeValue(0x7f00'0000'1000), WholeValue(9)) +
+                                                      InstanceOf(TextValue("FFMA"), RealValue(2.5)) +
+                                                      InstanceOf(WholeValue(3), TextValue("word")))};
   ASSERT_TRUE(ReadReportInto(texts, ReportHead() + BlockBytes(block)).ok());
   EXPECT_THAT(RowsOf(texts, "kernel_instance"),
               ElementsAre("0 inst_executed NULL 139637976731648 9 NULL", "0 inst_executed FFMA NULL 2.5 NULL",
@@ -84,33 +89,39 @@ TEST(NcuReportReader, KeepsInstancesByTheirKeys) {
 
 TEST(NcuReportReader, KeepsRulesThatFiredAndTheSectionsMetrics) {
   BatchTexts texts;
-  const std::string item = ProtoText(1, ProtoText(1, "Look at the @section:Memory:Memory Analysis@ of the @url:Guide:https://a/b@.") +
-                                            ProtoNumber(2, 4)) +
-                           ProtoText(8, ProtoText(2, "dram__x") + ProtoReal(3, 76.5) + ProtoText(5, "76.5 > 10")) +
-                           ProtoText(10, ProtoNumber(1, 2) + ProtoReal(2, 12.5));
+  const std::string item =
+      ProtoText(1, ProtoText(1, "Look at the @section:Memory:Memory Analysis@ of the @url:Guide:https://a/b@.") +
+                       ProtoNumber(2, 4)) +
+      ProtoText(8, ProtoText(2, "dram__x") + ProtoReal(3, 76.5) + ProtoText(5, "76.5 > 10")) +
+      ProtoText(10, ProtoNumber(1, 2) + ProtoReal(2, 12.5));
   const std::string fired = ProtoText(1, "SOLBottleneck") + ProtoText(2, "Bottleneck") +
                             ProtoText(3, ProtoText(1, item)) + ProtoText(4, "SpeedOfLight");
   const std::string silent = ProtoText(1, "CPIStall") + ProtoText(4, "WarpStateStats");
-  const std::string section = ProtoText(1, "SpeedOfLight") + ProtoText(2, "Speed") + ProtoNumber(3, 10) +
-                              ProtoText(4, ProtoText(2, ProtoText(1, "gpu__time_duration.sum") + ProtoText(2, "Duration")));
+  const std::string section =
+      ProtoText(1, "SpeedOfLight") + ProtoText(2, "Speed") + ProtoNumber(3, 10) +
+      ProtoText(4, ProtoText(2, ProtoText(1, "gpu__time_duration.sum") + ProtoText(2, "Duration")));
   ReportBlock block = SmallBlock();
-  block.results[0] += ProtoText(19, fired) + ProtoText(19, silent) + ProtoText(17, section) + ProtoText(17, ProtoText(1, "Bare"));
+  block.results[0] +=
+      ProtoText(19, fired) + ProtoText(19, silent) + ProtoText(17, section) + ProtoText(17, ProtoText(1, "Bare"));
   ASSERT_TRUE(ReadReportInto(texts, ReportHead() + BlockBytes(block)).ok());
-  EXPECT_THAT(RowsOf(texts, "kernel_rule"),
-              ElementsAre("0 void copy(float *) SOLBottleneck Bottleneck SpeedOfLight OPT Look at the Memory Analysis of "
-                          "the Guide (https://a/b). global 12.5 dram__x 76.5 76.5 > 10"));
+  EXPECT_THAT(
+      RowsOf(texts, "kernel_rule"),
+      ElementsAre("0 void copy(float *) SOLBottleneck Bottleneck SpeedOfLight OPT Look at the Memory Analysis of "
+                  "the Guide (https://a/b). global 12.5 dram__x 76.5 76.5 > 10"));
   EXPECT_THAT(RowsOf(texts, "kernel_section"),
               ElementsAre("0 SpeedOfLight Speed 10 gpu__time_duration.sum Duration", "0 Bare NULL NULL NULL NULL"));
 }
 
 TEST(NcuReportReader, TellsOfTheSessionWhatIsNotPrivate) {
   BatchTexts texts;
-  const std::string system = ProtoText(1, "Linux") + ProtoText(5, "secret-host") + ProtoText(7, ProtoText(2, "192.0.2.1"));
+  const std::string system =
+      ProtoText(1, "Linux") + ProtoText(5, "secret-host") + ProtoText(7, ProtoText(2, "192.0.2.1"));
   ReportBlock block = SmallBlock();
   block.session =
       ProtoNumber(2, 1'750'000'000) + ProtoText(3, system) + ProtoText(4, system) +
-      ProtoText(6, ProtoNumber(1, 1) + ProtoText(2, "H100") +
-                       ProtoText(3, ProtoText(1, "device__attribute_multiprocessor_count") + ProtoText(2, WholeValue(132)))) +
+      ProtoText(
+          6, ProtoNumber(1, 1) + ProtoText(2, "H100") +
+                 ProtoText(3, ProtoText(1, "device__attribute_multiprocessor_count") + ProtoText(2, WholeValue(132)))) +
       ProtoText(8, ProtoText(1, "CUDA Version") + ProtoText(2, "13.0")) + ProtoText(11, "ncu --set full python a.py");
   const std::string one = BlockBytes(block);
   block.results.clear();

@@ -223,6 +223,19 @@ TEST_F(SourceReaderTest, WhatIsOfAnotherFormatThanItIsSaidToBeSaysOfWhich) {
   }
 }
 
+// The output of a program may stand before the table, and look like anything.
+TEST_F(SourceReaderTest, FindsATableOfNcuBehindOtherTextWhereItIsSaidToBeThere) {
+  const std::string table =
+      "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\"0\",\"k\",\"a\",\"\",\"1\"\n";
+  const std::string log = "[step 1]\n" + std::string(2 * kSniffBytes, 'x') + "\n" + table;
+  for (const std::string& content : {log, Gzip(log)}) {
+    const Result<ReadSourceResult> read = Read(content, {.format = "ncu-csv"});
+    ASSERT_TRUE(read.ok()) << read.status().ToString();
+    EXPECT_EQ(read->format, "ncu-csv");
+  }
+  EXPECT_EQ(Failure("[]", {.format = "ncu-csv"}).code(), ErrorCode::kBadInput);
+}
+
 TEST_F(SourceReaderTest, AMessageNamesItsSourceOnce) {
   std::string broken = DatabaseOf("CREATE TABLE StringIds (id, value)");
   std::fill(broken.begin() + 100, broken.end(), '\xff');
