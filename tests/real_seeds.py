@@ -22,6 +22,7 @@ def write_real_seeds(fuzzer, data, folder):
     makers = {
         "chrome_reader_fuzz": chrome_reader_seeds,
         "chrome_events_fuzz": chrome_events_seeds,
+        "ncu_csv_reader_fuzz": ncu_csv_reader_seeds,
         "nsys_reader_fuzz": nsys_reader_seeds,
         "unpacker_fuzz": unpacker_seeds,
     }
@@ -67,6 +68,12 @@ def chrome_events_seeds(data):
             yield f"{name}.first", first[event.start():]
         if last:
             yield f"{name}.last", last
+
+
+def ncu_csv_reader_seeds(data):
+    for path in sorted(glob.glob(os.path.join(data, "ncu", "*.csv"))):
+        with open(path, "rb") as file:
+            yield os.path.basename(path), file.read(PIECE_BYTES)
 
 
 def nsys_reader_seeds(data):

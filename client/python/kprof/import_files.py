@@ -7,7 +7,8 @@ import stat
 from kprof.errors import BadInput, UsageError
 from kprof.v1 import runs_pb2
 
-_ENDINGS = (".json", ".json.gz", ".json.zst", ".pftrace", ".pftrace.gz", ".perfetto-trace", ".sqlite", ".nsys-rep")
+_ENDINGS = (".json", ".json.gz", ".json.zst", ".pftrace", ".pftrace.gz", ".perfetto-trace", ".sqlite", ".nsys-rep", ".ncu-rep",
+            ".ncu-repz")
 _INSPECTOR_LOG = re.compile(r".-pid[0-9]+\.(log|jsonl)(\.gz)?$")  # in a folder only these are taken for traces
 _MOST_TOLD_BYTES = 1024  # of a name
 _CHUNK_BYTES = 256 << 10

@@ -152,7 +152,8 @@ class LineReading {
     unit.least_instruction = head.Number(1);
     if (unit.version >= 4) head.Number(1);  // operations of an instruction
     head.Number(1);                         // whether rows are statements at first
-    unit.line_base = static_cast<int8_t>(head.Number(1));
+    const auto base = static_cast<int64_t>(head.Number(1));
+    unit.line_base = base < 128 ? base : base - 256;  // a byte with a sign
     unit.line_range = std::max<uint64_t>(head.Number(1), 1);
     unit.opcode_base = std::max<uint64_t>(head.Number(1), 1);
     for (uint64_t i = 1; i < unit.opcode_base; ++i) unit.operands.push_back(head.Number(1));

@@ -269,7 +269,7 @@ class NcuCsvReading {
       MetricColumn column{.place = i};
       column.name_text = rows_.Text(fields_[i]);
       column.unit_text = rows_.Text(UnitOfMetric(fields_[i]));
-      metric_columns_.push_back(std::move(column));
+      metric_columns_.push_back(column);
     }
     has_head_ = true;
     columns_.is_raw = columns_.metric == CsvColumns::kNone || columns_.value == CsvColumns::kNone;
