@@ -66,6 +66,38 @@ class CountersTest(DaemonTest):
         self.assertEqual(self.ask(run["id"], "SELECT name FROM metric"), [["wall_ns"]])
 
 
+class KernelReportTest(DaemonTest):
+    """A report of kernels: the numbers that a profiler measured of each launch."""
+
+    def test_an_import_ends_with_kernels_what_bounds_them_and_findings(self):
+        path = os.path.join(kprof_testing.ROOT, "tests", "golden", "traces", "kernel_report.json")
+        screen = self.ctl.run("import", path).out.decode()
+        self.assertIn("MEASURED KERNELS", screen)
+        gemm = next(line for line in screen.splitlines() if "gemm_bf16" in line)
+        self.assertIn("compute", gemm)
+        self.assertIn("75.1 %", gemm)
+        self.assertIn("FINDINGS", screen)
+        self.assertIn("low_occupancy", screen)
+
+    def test_stages_may_stand_in_a_file(self):
+        path = os.path.join(kprof_testing.ROOT, "tests", "golden", "traces", "kernel_report.json")
+        run = self.ctl.json("import", path)["id"]
+        stages = os.path.join(self.folder, "stages.json")
+        with open(stages, "w", encoding="utf-8") as file:
+            json.dump({"gemm_bf16": {"flops": 1e11, "bytes": 4e8, "dtype": "bf16"}}, file)
+        [stage] = self.ctl.json("analyze", "roofline", run, "--stages", "@" + stages)["result"]["stages"]
+        self.assertEqual((stage["stage"], stage["launches"], stage["duration_ns"]), ("gemm_bf16", 2, 210_000))
+        self.ctl.run("analyze", "roofline", run, "--stages", "@" + stages + ".none", expect="not_found")
+
+    def test_sql_has_the_verdicts(self):
+        path = os.path.join(kprof_testing.ROOT, "tests", "golden", "traces", "kernel_report.json")
+        run = self.ctl.json("import", path)["id"]
+        sql = "SELECT bottleneck FROM analyze_roofline WHERE policy = 'tc60-dram70' AND name LIKE 'gemm%'"
+        self.assertEqual(self.ctl.json("query", "--run", run, sql)["rows"], [["compute"]])
+        sql = "SELECT count(*) FROM analyze_findings_diagnosis WHERE category = 'unknown'"
+        self.assertEqual(self.ctl.json("query", "--run", run, sql)["rows"], [[1]])
+
+
 class ReportedTest(DaemonTest):
     """User mode."""
 

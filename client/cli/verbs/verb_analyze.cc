@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/cli/local_file.h"
 #include "client/cli/text/nearest_name.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/views/analysis_print.h"
@@ -17,6 +18,8 @@
 
 namespace kprof::cli {
 namespace {
+
+constexpr size_t kMostJsonBytes = size_t{64} << 10;  // of an option
 
 Status BadAnalysis(std::string why, std::string remedy) {
   return Fail(ErrorCode::kUsage, "analyze", std::move(why), std::move(remedy));
@@ -72,8 +75,8 @@ Result<const v1::AnalysisKind*> FindKind(const v1::ListAnalysesResponse& list, c
 
 // Makes a request from the words typed after `analyze`. The daemon's list of kinds tells which words are options: this
 // client knows no kind by name. `words`: KIND, RUN... and options of the kind, in any order behind KIND: `--name VALUE`
-// or `--name=VALUE`; a boolean option is true where no value is given. Fails with kUsage for an option that the kind
-// has not, or that is there twice. The daemon checks the values.
+// or `--name=VALUE`; a boolean option is true where no value is given, and JSON may stand in a file: @FILE. Fails with
+// kUsage for an option that the kind has not, or that is there twice. The daemon checks the values.
 Result<v1::AnalyzeRequest> ReadAnalysis(const v1::ListAnalysesResponse& list, const std::vector<std::string>& words) {
   if (words.empty() || words.front().starts_with("-")) {
     return BadAnalysis("the kind of analysis must stand first", "write kprofctl analyze KIND RUN...");
@@ -103,6 +106,9 @@ Result<v1::AnalyzeRequest> ReadAnalysis(const v1::ListAnalysesResponse& list, co
     }
     if (value.empty()) return BadAnalysis("--" + name + " is empty", "give it a value, or leave it out");
     if (option->unit() == "ns") value = NanosecondsIn(value);
+    if (option->type() == v1::ANALYSIS_TYPE_JSON && value.starts_with('@')) {
+      ASSIGN_OR_RETURN(value, ReadAll(value.substr(1), kMostJsonBytes));
+    }
     if (!request.mutable_options()->insert({name, value}).second) {
       return BadAnalysis("--" + name + " is there twice", "give it once");
     }

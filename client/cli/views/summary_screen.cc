@@ -23,6 +23,7 @@ using AnswerColumns = google::protobuf::RepeatedPtrField<v1::AnalysisColumn>;
 
 constexpr int64_t kKernelsOnScreen = 5;  // one less of each beneath many facts
 constexpr int64_t kCausesOnScreen = 4;
+constexpr int64_t kMeasuredOnScreen = 8;
 constexpr int64_t kManyFacts = 6;
 constexpr size_t kLinesOfMessage = 2;
 constexpr size_t kTypicalWidth = 100;  // where there is no terminal
@@ -110,11 +111,13 @@ class SummaryPainter {
     const NamedCells facts(answer_.header().facts(), answer_.facts());
     PaintFacts(facts);
     less_ = std::count(screen_.begin(), screen_.end(), '\n') >= kManyFacts ? 1 : 0;
-    if (facts.integer("device_count").value_or(0) > 0) {
+    const bool has_work = facts.integer("device_count").value_or(0) > 0;
+    if (has_work) {
       PaintKernels();
       PaintIdleCauses();
-      PaintFindings();
     }
+    PaintMeasured();
+    if (has_work || HasMeasured()) PaintFindings();
     return std::move(screen_);
   }
 
@@ -144,6 +147,8 @@ class SummaryPainter {
                        ", communication " + facts.percent("communication_percent") + ", copies " +
                        facts.percent("memory_percent") + "; idle " + facts.percent("idle_percent"));
       PaintRanks();
+    } else if (HasMeasured()) {
+      PaintReport();
     } else {
       Line("summary", "nothing that ran on a device");
     }
@@ -184,7 +189,8 @@ class SummaryPainter {
     for (const std::string& code : codes) text += (text.empty() ? "" : ", ") + code;
     if (!text.empty()) Line("trust", text, TextStyle::kWarning);
     const std::string missing = WordsOfList(facts.text("not_recorded"));
-    if (!missing.empty()) Line("not there", missing);
+    const bool is_report_alone = HasMeasured() && facts.integer("device_count").value_or(0) == 0;
+    if (!missing.empty() && !is_report_alone) Line("not there", missing);
   }
 
   // The ranks with the least and the most to do.
@@ -247,6 +253,50 @@ class SummaryPainter {
     table.Finish();
   }
 
+  bool HasMeasured() const {
+    const std::optional<size_t> at = Find("measured_kernels");
+    return at && answer_.rows(*at) > 0;
+  }
+
+  // Where there is a report of kernels and nothing else.
+  void PaintReport() {
+    int64_t launches = 0;
+    double total_ns = 0;
+    std::set<std::string> devices;
+    const size_t at = *Find("measured_kernels");
+    ForEach(at, INT64_MAX, [&](const NamedCells& row) {
+      launches += row.integer("launches").value_or(0);
+      total_ns += row.real("total_ns").value_or(0);
+      if (!row.text("device_name").empty()) devices.insert(row.text("device_name"));
+    });
+    std::string what = CountText(static_cast<int64_t>(answer_.rows(at)), "kernel", "kernels") + ", " +
+                       CountText(launches, "launch", "launches") + " measured, " + FormatComparableNs(total_ns);
+    for (const std::string& device : devices) what += (device == *devices.begin() ? " on " : ", ") + device;
+    Line("report", what);
+  }
+
+  void PaintMeasured() {
+    if (!HasMeasured()) return;
+    screen_ += "\n";
+    Table table = MakeTable({{"SHARE", Align::kRight},
+                             {"MEAN", Align::kRight},
+                             {"COUNT", Align::kRight},
+                             {"COMPUTE", Align::kRight},
+                             {"MEMORY", Align::kRight},
+                             {"DRAM", Align::kRight},
+                             {"OCC", Align::kRight},
+                             {"BOUND BY"},
+                             {"MEASURED KERNELS", Align::kLeft, Cut::kInMiddle}});
+    ForEach(*Find("measured_kernels"), kMeasuredOnScreen, [&](const NamedCells& row) {
+      const std::optional<double> mean = row.real("duration_ns");
+      table.AddRow({row.percent("percent"), mean ? FormatComparableNs(*mean) : "-",
+                    Grouped(std::to_string(row.integer("launches").value_or(0))), row.percent("compute_sol_percent"),
+                    row.percent("memory_sol_percent"), row.percent("dram_percent"), row.percent("occupancy_percent"),
+                    row.text("bottleneck"), WithoutSignature(row.text("name"))});
+    });
+    table.Finish();
+  }
+
   void PaintIdleCauses() {
     const std::optional<size_t> at = Find("idle_causes");
     if (!at || answer_.rows(*at) == 0) return;
@@ -273,6 +323,8 @@ class SummaryPainter {
     ForEach(*at, INT64_MAX, [&](const NamedCells& row) {
       std::string title = TerminalText(row.text("code"));
       std::string gain = "  " + row.percent("gain_percent") + ", " + TimeText(row.integer("gain_ns"));
+      const bool is_of_report = HasMeasured() && !row.text("kernel").empty();
+      if (is_of_report) gain += " of " + TerminalText(WithoutSignature(row.text("kernel")));
       const int64_t count = row.integer("count").value_or(1);
       if (!OwnerOf(row).empty() && has_many_devices_) gain += " on " + OwnerOf(row);
       if (count > 1) gain += " and " + std::to_string(count - 1) + " more";

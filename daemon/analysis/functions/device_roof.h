@@ -34,11 +34,13 @@ class DeviceRoof {
   // the rate; float may run as TF32 or not, and has a time only where memory bounds it either way.
   std::optional<RoofTime> TimeOf(const OperatorCost& cost, std::string_view types);
 
+  // The kinds of devices that the trace names. Of more than one nothing is known.
+  const std::vector<std::string>& names() const { return names_; }
   // The peaks that TimeOf took, with who says so; or why it took none.
   std::string Text() const;
 
  private:
-  std::vector<std::string> names_;  // that the trace has; of more than one nothing is known
+  std::vector<std::string> names_;
   std::optional<DevicePeaks> peaks_;
   std::set<std::string> rates_;  // the texts of those that were taken
 };

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
+#include "daemon/analysis/findings/report_summary.h"
 #include "daemon/analysis/findings/trace_findings.h"
 #include "daemon/analysis/functions/device_scope.h"
+#include "daemon/analysis/functions/kernel_reports/judged_kernels.h"
 #include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/memory_events.h"
 #include "daemon/analysis/functions/memory_levels.h"
@@ -25,7 +27,7 @@ namespace kprof {
 
 namespace {
 
-enum SummaryTable : size_t { kSummaryRanks, kTopKernels, kIdleCausesShown, kTopFindings };
+enum SummaryTable : size_t { kSummaryRanks, kTopKernels, kIdleCausesShown, kTopFindings, kMeasuredKernels };
 
 constexpr size_t kMostTopKernels = 10;
 constexpr size_t kMostTopFindings = 3;
@@ -115,7 +117,19 @@ class SummaryMaker {
   SummaryMaker(const AnalysisTraces& traces, const AnalysisOptions& options, const StopSignal& stop)
       : traces_(traces), options_(options), stop_(stop), answer_(traces), charge_(traces.take_memory()) {}
 
-  Result<AnalysisAnswer> Make() {
+  // `reports`: the same traces, and the parts that are reports of kernels alone.
+  Result<AnalysisAnswer> Make(const AnalysisTraces& reports, const ReportParts& parts) {
+    if (parts.has_events()) RETURN_IF_ERROR(AddEvents());
+    const bool is_of_time = options_.integer("from") || options_.integer("to") || options_.integer("step");
+    if (parts.has_reports() && !is_of_time) {
+      RETURN_IF_ERROR(AddReportSummary(reports, options_, stop_, kMeasuredKernels, kTopFindings, answer_));
+    }
+    SetFacts();
+    return std::move(answer_);
+  }
+
+ private:
+  Status AddEvents() {
     ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces_, options_, stop_));
     RETURN_IF_ERROR(ForEachPartMetrics(traces_, scope, stop_, answer_, [&](size_t part, PartTraceMetrics& metrics) {
       return AddPart(part, metrics, scope);
@@ -125,12 +139,9 @@ class SummaryMaker {
     AddOverheadTrust();
     RETURN_IF_ERROR(AddKernels());
     RETURN_IF_ERROR(AddIdleCauses());
-    RETURN_IF_ERROR(AddFindings());
-    SetFacts();
-    return std::move(answer_);
+    return AddFindings();
   }
 
- private:
   Status AddPart(size_t part, PartTraceMetrics& metrics, const DeviceScope& scope) {
     ++parts_;
     findings_.AddPart(traces_, part, metrics);
@@ -454,7 +465,8 @@ void SummaryMaker::SetFacts() {
 
 Result<AnalysisAnswer> AnswerSummary(const AnalysisTraces& traces, const AnalysisOptions& options,
                                      const StopSignal& stop) {
-  return SummaryMaker(traces, options, stop).Make();
+  const ReportParts parts(traces);
+  return SummaryMaker(parts.with_events(), options, stop).Make(traces, parts);
 }
 
 }  // namespace
@@ -511,7 +523,8 @@ AnalysisKind Summary() {
                        {"rank", kInteger, "", "The rank where it is most; null where nobody knows it"},
                        {"device", kInteger, "", "The device; null: it is about all ranks"},
                        {"command", kText, "", "It shows more"},
-                       {"count", kInteger, "", "How many devices have this finding"}}}},
+                       {"count", kInteger, "", "How many devices, or kernels of a report, have this finding"}}},
+                     {"measured_kernels", MeasuredKernelColumns()}},
           .answer = &AnswerSummary};
 }
 

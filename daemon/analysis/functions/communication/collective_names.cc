@@ -12,7 +12,7 @@ struct NamedCollective {
 };
 
 // The first that is in a name decides.
-constexpr NamedCollective kWords[] = {
+constexpr NamedCollective kCollectiveWords[] = {
     {"allreduce", CollectiveKind::kAllReduce},     {"crossdevicereduce", CollectiveKind::kAllReduce},
     {"allgather", CollectiveKind::kAllGather},     {"reducescatter", CollectiveKind::kReduceScatter},
     {"alltoall", CollectiveKind::kAllToAll},       {"barrier", CollectiveKind::kAllReduce},
@@ -71,7 +71,7 @@ CollectiveKind KindOfCollective(std::string_view name) {
   for (const char c : name.substr(0, end)) {
     if (c != '_') letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   }
-  for (const NamedCollective& one : kWords) {
+  for (const NamedCollective& one : kCollectiveWords) {
     if (letters.find(one.word) != std::string::npos) return one.kind;
   }
   return CollectiveKind::kOther;

@@ -1,0 +1,464 @@
+#include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+
+#include "storage/base/readable_text.h"
+#include "storage/trace/format/report_tables.h"
+#include "storage/trace/read/metric_table.h"
+
+namespace kprof {
+namespace {
+
+constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
+// Counters are read in several passes over a kernel, so a percentage may be a little above 100. Above this it is none.
+constexpr double kMostPercent = 110;
+constexpr size_t kMostNamesLeftOut = 5;
+constexpr int64_t kBytesOfLaunch = 200;
+
+// The table, where the part has it with these columns.
+const StoredSideTable* FindReportTable(const PartReader& reader, const SideTable& table) {
+  const StoredSideTable* const found = reader.FindSideTable(table.name);
+  return found != nullptr && found->table == table ? found : nullptr;
+}
+
+std::string ShortNumber(double value) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.6g", value);
+  return text;
+}
+
+// gpu__time_duration.sum is in ns; a source that does not know base units says its own.
+double NsOfUnit(std::string_view unit) {
+  if (unit == "us" || unit == "usecond") return 1e3;
+  if (unit == "ms" || unit == "msecond") return 1e6;
+  if (unit == "s" || unit == "second") return 1e9;
+  return 1;
+}
+
+std::optional<int64_t> KnownNumber(int64_t value) {
+  return value == kNoValue ? std::nullopt : std::optional(value);
+}
+
+}  // namespace
+
+// Reads the tables of one part.
+class KernelReports::PartLoader {
+ public:
+  PartLoader(KernelReports& to, size_t part, const StopSignal& stop)
+      : to_(to), part_(part), reader_(*to.traces_->parts()[part].reader), stop_(stop) {}
+
+  Status Load() {
+    RETURN_IF_ERROR(LoadLaunches());
+    RETURN_IF_ERROR(LoadNumbers());
+    return LoadTexts();
+  }
+
+ private:
+  static constexpr size_t kNotWanted = SIZE_MAX;
+  struct LaunchWords {
+    int64_t kernel = kNoValue;
+    int64_t function = kNoValue;
+    int64_t kind = kNoValue;
+    int64_t device_name = kNoValue;
+    int64_t capability = kNoValue;
+    auto operator<=>(const LaunchWords&) const = default;
+  };
+
+  Result<std::string> TextOf(int64_t number) {
+    if (number == kNoValue) return std::string();
+    return reader_.ReadString(number);
+  }
+
+  // The place of the kernel that these words name; kNotWanted.
+  Result<size_t> KernelOf(const LaunchWords& words) {
+    const auto [known, is_new] = kernels_.try_emplace(words, kNotWanted);
+    if (!is_new) return known->second;
+    ReportKernel kernel{.run = to_.traces_->run(part_), .rank = to_.traces_->parts()[part_].rank};
+    ASSIGN_OR_RETURN(kernel.name, TextOf(words.kernel));
+    ASSIGN_OR_RETURN(kernel.function, TextOf(words.function));
+    ASSIGN_OR_RETURN(const std::string kind, TextOf(words.kind));
+    ASSIGN_OR_RETURN(kernel.device_name, TextOf(words.device_name));
+    ASSIGN_OR_RETURN(kernel.compute_capability, TextOf(words.capability));
+    kernel.is_range = kind == "range";
+    if (!to_.wanted_.kernel.empty() && kernel.name.find(to_.wanted_.kernel) == kernel.name.npos) {
+      if (to_.names_left_out_.size() < kMostNamesLeftOut) to_.names_left_out_.insert(kernel.name);
+      return known->second;
+    }
+    std::string key = kernel.run + '\n' + (kernel.rank ? std::to_string(*kernel.rank) : "") + '\n' + kernel.device_name;
+    key += '\n' + kernel.name;
+    RETURN_IF_ERROR(to_.charge_->Grow(static_cast<int64_t>(key.size() + kernel.name.size()) + kBytesOfLaunch));
+    const auto [same, is_first] = to_.kernel_places_.try_emplace(std::move(key), to_.kernels_.size());
+    if (is_first) to_.kernels_.push_back(std::move(kernel));
+    known->second = same->second;
+    return known->second;
+  }
+
+  Result<size_t> AddLaunch(int64_t number, const LaunchWords& words, std::optional<int64_t> device) {
+    ASSIGN_OR_RETURN(const size_t kernel, KernelOf(words));
+    RETURN_IF_ERROR(to_.charge_->Grow(kBytesOfLaunch));
+    if (kernel == kNotWanted || (to_.wanted_.device && device != to_.wanted_.device)) {
+      ++to_.left_out_;
+      launches_[number] = kNotWanted;
+      return kNotWanted;
+    }
+    const size_t place = to_.launches_.size();
+    launches_[number] = place;
+    to_.numbers_[{part_, number}] = place;
+    to_.launches_.push_back({.part = part_, .number = number, .kernel = kernel, .device = device});
+    to_.kernels_[kernel].launches.push_back(place);
+    return place;
+  }
+
+  Status LoadLaunches() {
+    const StoredSideTable* const table = FindReportTable(reader_, LaunchSideTable());
+    if (table == nullptr) return OkStatus();
+    for (const SideSegment& segment : table->segments) {
+      RETURN_IF_ERROR(StillWanted(stop_));
+      std::vector<DecodedColumn> columns(table->table.columns.size());
+      for (size_t i = 0; i < columns.size(); ++i) {
+        ASSIGN_OR_RETURN(columns[i], reader_.ReadSide(segment, i));
+      }
+      for (size_t row = 0; row < segment.rows; ++row) {
+        const auto at = [&](LaunchColumn column) { return (*columns[static_cast<size_t>(column)])[row]; };
+        if (launches_.contains(at(LaunchColumn::kLaunch))) continue;
+        const LaunchWords words{at(LaunchColumn::kKernel), at(LaunchColumn::kFunction), at(LaunchColumn::kKind),
+                                at(LaunchColumn::kDeviceName), at(LaunchColumn::kComputeCapability)};
+        ASSIGN_OR_RETURN(const size_t place,
+                         AddLaunch(at(LaunchColumn::kLaunch), words, KnownNumber(at(LaunchColumn::kDevice))));
+        if (place == kNotWanted) continue;
+        ReportLaunch& launch = to_.launches_[place];
+        launch.stream = KnownNumber(at(LaunchColumn::kStream));
+        launch.grid = {KnownNumber(at(LaunchColumn::kGridX)), KnownNumber(at(LaunchColumn::kGridY)),
+                       KnownNumber(at(LaunchColumn::kGridZ))};
+        launch.block = {KnownNumber(at(LaunchColumn::kBlockX)), KnownNumber(at(LaunchColumn::kBlockY)),
+                        KnownNumber(at(LaunchColumn::kBlockZ))};
+        ASSIGN_OR_RETURN(launch.range, RangeOf(at(LaunchColumn::kRange)));
+      }
+    }
+    return OkStatus();
+  }
+
+  Result<size_t> RangeOf(int64_t number) {
+    if (number == kNoValue) return size_t{0};
+    const auto [known, is_new] = ranges_.try_emplace(number, 0);
+    if (is_new) {
+      ASSIGN_OR_RETURN(std::string range, reader_.ReadString(number));
+      const auto same = std::find(to_.ranges_.begin(), to_.ranges_.end(), range);
+      known->second = static_cast<size_t>(same - to_.ranges_.begin());
+      RETURN_IF_ERROR(to_.charge_->Grow(static_cast<int64_t>(range.size()) + 64));
+      if (same == to_.ranges_.end()) to_.ranges_.push_back(std::move(range));
+    }
+    return known->second;
+  }
+
+  // The launch of a row of numbers, whose kernel is named where no table of launches does; kNotWanted.
+  Result<size_t> LaunchOf(int64_t number, int64_t kernel) {
+    if (number == kNoValue || number < 0) return kNotWanted;
+    const auto known = launches_.find(number);
+    if (known != launches_.end()) return known->second;
+    return AddLaunch(number, {.kernel = kernel}, std::nullopt);
+  }
+
+  Result<size_t> ColumnOf(int64_t name) {
+    const auto [known, is_new] = columns_.try_emplace(name, kNotWanted);
+    if (!is_new || name == kNoValue) return known->second;
+    ASSIGN_OR_RETURN(const std::string text, reader_.ReadString(name));
+    const bool is_asked = !to_.wanted_.metric.empty() && text.find(to_.wanted_.metric) != text.npos;
+    if (!is_asked && !IsReportMetric(text)) return known->second;
+    const auto [place, is_first] = to_.places_.try_emplace(text, to_.metrics_.size());
+    if (is_first) {
+      to_.metrics_.push_back(text);
+      to_.columns_.emplace_back();
+    }
+    known->second = place->second;
+    return known->second;
+  }
+
+  Status LoadNumbers() {
+    const StoredSideTable* const table = FindReportTable(reader_, MetricSideTable());
+    if (table == nullptr) return OkStatus();
+    for (const SideSegment& segment : table->segments) {
+      RETURN_IF_ERROR(StillWanted(stop_));
+      const auto read = [&](MetricColumn column) { return reader_.ReadSide(segment, static_cast<size_t>(column)); };
+      ASSIGN_OR_RETURN(const DecodedColumn kernels, read(MetricColumn::kKernel));
+      ASSIGN_OR_RETURN(const DecodedColumn launches, read(MetricColumn::kLaunch));
+      ASSIGN_OR_RETURN(const DecodedColumn names, read(MetricColumn::kName));
+      ASSIGN_OR_RETURN(const DecodedColumn values, read(MetricColumn::kValue));
+      ASSIGN_OR_RETURN(const DecodedColumn units, read(MetricColumn::kUnit));
+      for (size_t row = 0; row < segment.rows; ++row) {
+        ASSIGN_OR_RETURN(const size_t launch, LaunchOf((*launches)[row], (*kernels)[row]));
+        if (launch == kNotWanted) continue;
+        ASSIGN_OR_RETURN(const size_t place, ColumnOf((*names)[row]));
+        if (place == kNotWanted) continue;
+        RETURN_IF_ERROR(SetNumber(launch, place, std::bit_cast<double>((*values)[row]), (*units)[row]));
+      }
+    }
+    return OkStatus();
+  }
+
+  // The first number of a metric counts: display names may stand for two.
+  Status SetNumber(size_t launch, size_t place, double value, int64_t unit) {
+    Column& column = to_.columns_[place];
+    if (column.values.empty() && column.unit.empty()) {
+      ASSIGN_OR_RETURN(column.unit, TextOf(unit));
+    }
+    if (column.values.size() <= launch) {
+      RETURN_IF_ERROR(to_.charge_->Grow(static_cast<int64_t>((launch + 1 - column.values.size()) * sizeof(double))));
+      column.values.resize(launch + 1, kAbsent);
+    }
+    if (std::isnan(column.values[launch]) && std::isfinite(value)) column.values[launch] = value;
+    return OkStatus();
+  }
+
+  Status LoadTexts() {
+    const StoredSideTable* const table = FindReportTable(reader_, TextMetricSideTable());
+    if (table == nullptr) return OkStatus();
+    for (const SideSegment& segment : table->segments) {
+      RETURN_IF_ERROR(StillWanted(stop_));
+      const auto read = [&](TextMetricColumn column) { return reader_.ReadSide(segment, static_cast<size_t>(column)); };
+      ASSIGN_OR_RETURN(const DecodedColumn kernels, read(TextMetricColumn::kKernel));
+      ASSIGN_OR_RETURN(const DecodedColumn launches, read(TextMetricColumn::kLaunch));
+      ASSIGN_OR_RETURN(const DecodedColumn names, read(TextMetricColumn::kName));
+      ASSIGN_OR_RETURN(const DecodedColumn texts, read(TextMetricColumn::kText));
+      for (size_t row = 0; row < segment.rows; ++row) {
+        ASSIGN_OR_RETURN(const size_t launch, LaunchOf((*launches)[row], (*kernels)[row]));
+        if (launch == kNotWanted) continue;
+        ASSIGN_OR_RETURN(const size_t place, ColumnOf((*names)[row]));
+        if (place == kNotWanted) continue;
+        ASSIGN_OR_RETURN(std::string text, TextOf((*texts)[row]));
+        RETURN_IF_ERROR(to_.charge_->Grow(static_cast<int64_t>(text.size()) + 96));
+        to_.texts_.try_emplace({launch, place}, std::move(text));
+      }
+    }
+    return OkStatus();
+  }
+
+  KernelReports& to_;
+  const size_t part_;
+  PartReader& reader_;
+  const StopSignal& stop_;
+  std::map<LaunchWords, size_t> kernels_;
+  std::unordered_map<int64_t, size_t> launches_;  // by their numbers
+  std::unordered_map<int64_t, size_t> columns_;   // by the numbers of names
+  std::unordered_map<int64_t, size_t> ranges_;
+};
+
+KernelReports::KernelReports(const AnalysisTraces& traces, Wanted wanted)
+    : traces_(&traces), wanted_(std::move(wanted)), charge_(std::make_unique<MemoryCharge>(traces.take_memory())) {}
+
+KernelReports::Wanted KernelReports::WantedOf(const AnalysisOptions& options) {
+  return {.kernel = options.text("kernel"), .device = options.integer("device")};
+}
+
+Result<KernelReports> KernelReports::Read(const AnalysisTraces& traces, const Wanted& wanted, const StopSignal& stop) {
+  KernelReports reports(traces, wanted);
+  for (size_t part = 0; part < traces.parts().size(); ++part) {
+    RETURN_IF_ERROR(StillWanted(stop));
+    RETURN_IF_ERROR(PartLoader(reports, part, stop).Load());
+  }
+  reports.Sort();
+  return reports;
+}
+
+bool KernelReports::HasReport(const TracePart& part) {
+  const StoredSideTable* const launches = FindReportTable(*part.reader, LaunchSideTable());
+  const StoredSideTable* const numbers = FindReportTable(*part.reader, MetricSideTable());
+  return (launches != nullptr && launches->rows > 0) || (numbers != nullptr && numbers->rows > 0);
+}
+
+Status KernelReports::CheckSome() const {
+  if (!launches_.empty() || left_out_ == 0) return OkStatus();
+  if (!names_left_out_.empty()) {
+    std::string names;
+    for (const std::string& name : names_left_out_) names += (names.empty() ? "'" : "', '") + ReadableText(name);
+    return Fail(ErrorCode::kUsage, "choose kernels", "no kernel has '" + ReadableText(wanted_.kernel) + "' in its name",
+                "there are " + names + "'");
+  }
+  return Fail(ErrorCode::kUsage, "choose device " + std::to_string(wanted_.device.value_or(0)),
+              "no launch of these reports ran on it",
+              "leave it out: columns device and device_name name those there are");
+}
+
+void KernelReports::Sort() {
+  for (size_t i = 0; i < launches_.size(); ++i) {
+    const std::optional<ReportValue> found = Find(i, Quantity::kDuration);
+    const bool is_known = found && found->value >= 0;
+    durations_ns_.push_back(is_known ? found->value * NsOfUnit(UnitOf(found->metric)) : kAbsent);
+  }
+  std::vector<double> total_ns(kernels_.size(), 0);
+  for (size_t i = 0; i < launches_.size(); ++i) total_ns[launches_[i].kernel] += DurationNs(i).value_or(0);
+  std::vector<size_t> order(kernels_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::tie(total_ns[b], kernels_[a].run, kernels_[a].rank, kernels_[a].name, kernels_[a].device_name) <
+           std::tie(total_ns[a], kernels_[b].run, kernels_[b].rank, kernels_[b].name, kernels_[b].device_name);
+  });
+  std::vector<ReportKernel> sorted;
+  for (const size_t place : order) {
+    if (kernels_[place].launches.empty()) continue;  // those of other devices
+    for (const size_t launch : kernels_[place].launches) launches_[launch].kernel = sorted.size();
+    sorted.push_back(std::move(kernels_[place]));
+  }
+  kernels_ = std::move(sorted);
+}
+
+const std::string& KernelReports::UnitOf(std::string_view metric) const {
+  static const std::string kNone;
+  const auto place = places_.find(metric);
+  return place == places_.end() ? kNone : columns_[place->second].unit;
+}
+
+std::optional<size_t> KernelReports::FindLaunch(size_t part, int64_t number) const {
+  const auto found = numbers_.find({part, number});
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> KernelReports::Raw(size_t launch, std::string_view metric) const {
+  const auto place = places_.find(metric);
+  if (place == places_.end()) return std::nullopt;
+  const std::vector<double>& values = columns_[place->second].values;
+  if (launch >= values.size() || std::isnan(values[launch])) return std::nullopt;
+  return values[launch];
+}
+
+std::optional<double> KernelReports::Guarded(const Column& column, size_t launch, bool is_percent) {
+  if (launch >= column.values.size() || std::isnan(column.values[launch])) return std::nullopt;
+  const double value = column.values[launch];
+  if (!is_percent) return value;
+  if (value < 0 || value > kMostPercent) return std::nullopt;
+  return std::min(value, 100.0);
+}
+
+std::optional<double> KernelReports::Find(size_t launch, std::string_view metric) const {
+  const auto place = places_.find(metric);
+  if (place == places_.end()) return std::nullopt;
+  return Guarded(columns_[place->second], launch, IsPercentMetric(metric));
+}
+
+std::optional<ReportValue> KernelReports::Find(size_t launch, Quantity quantity) const {
+  for (const std::string_view name : WordsOf(quantity).names) {
+    const std::optional<double> value = Find(launch, name);
+    if (value) return ReportValue{*value, name};
+  }
+  return std::nullopt;
+}
+
+std::optional<double> KernelReports::DurationNs(size_t launch) const {
+  const double ns = durations_ns_[launch];
+  return std::isnan(ns) ? std::nullopt : std::optional(ns);
+}
+
+std::optional<ReportSpread> KernelReports::SpreadBy(
+    const ReportKernel& kernel, bool is_by_time,
+    const std::function<std::optional<double>(size_t launch)>& value) const {
+  std::vector<double> values;
+  double weights = 0;
+  double weighted = 0;
+  ReportSpread spread;
+  for (const size_t launch : kernel.launches) {
+    const std::optional<double> of = value(launch);
+    if (!of) continue;
+    values.push_back(*of);
+    spread.sum += *of;
+    const double weight = DurationNs(launch).value_or(0);
+    weights += weight;
+    weighted += *of * weight;
+  }
+  if (values.empty()) return std::nullopt;
+  const auto median = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), median, values.end());
+  spread.p50 = *median;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  spread.min = *least;
+  spread.max = *most;
+  spread.launches = static_cast<int64_t>(values.size());
+  // Launches without a time weigh alike.
+  const bool has_weights = is_by_time && weights > 0;
+  spread.mean = has_weights ? weighted / weights : spread.sum / static_cast<double>(values.size());
+  return spread;
+}
+
+std::optional<ReportSpread> KernelReports::SpreadOf(const ReportKernel& kernel, std::string_view metric) const {
+  std::optional<ReportSpread> spread =
+      SpreadBy(kernel, IsMeanByTime(metric), [&](size_t launch) { return Find(launch, metric); });
+  if (spread) spread->metric = metric;
+  return spread;
+}
+
+std::optional<ReportSpread> KernelReports::SpreadOf(const ReportKernel& kernel, Quantity quantity) const {
+  struct NamedColumn {
+    std::string_view name;
+    const Column* column = nullptr;
+    bool is_percent = false;
+  };
+  std::vector<NamedColumn> there;
+  for (const std::string_view name : WordsOf(quantity).names) {
+    const auto place = places_.find(name);
+    if (place != places_.end()) there.push_back({name, &columns_[place->second], IsPercentMetric(name)});
+  }
+  if (there.empty()) return std::nullopt;
+  std::string_view metric;
+  const bool is_by_time = IsMeanByTime(there.front().name);
+  std::optional<ReportSpread> spread = SpreadBy(kernel, is_by_time, [&](size_t launch) -> std::optional<double> {
+    for (const NamedColumn& one : there) {
+      const std::optional<double> value = Guarded(*one.column, launch, one.is_percent);
+      if (!value) continue;
+      if (metric.empty()) metric = one.name;
+      return quantity == Quantity::kDuration ? DurationNs(launch) : value;
+    }
+    return std::nullopt;
+  });
+  if (spread) spread->metric = metric;
+  return spread;
+}
+
+std::vector<std::string> KernelReports::DoubtsOf(const ReportKernel& kernel, Quantity quantity) const {
+  std::vector<std::string> doubts;
+  const QuantityWords& words = WordsOf(quantity);
+  const auto say = [&](int64_t launches, std::string_view metric, const std::string& what) {
+    if (launches == 0) return;
+    doubts.push_back(std::string(metric) + ": " + what + " in " + std::to_string(launches) + " of " +
+                     std::to_string(kernel.launches.size()) + (kernel.launches.size() == 1 ? " launch" : " launches"));
+  };
+  for (const std::string_view name : words.names) {
+    const auto place = places_.find(name);
+    if (place == places_.end()) continue;
+    int64_t none = 0, texts = 0, cut = 0, impossible = 0;
+    double most = 0;
+    double wrong = 0;
+    std::string text;
+    for (const size_t launch : kernel.launches) {
+      const auto as_text = texts_.find({launch, place->second});
+      const std::optional<double> value = Raw(launch, name);
+      if (!value && as_text != texts_.end()) {
+        ++texts;
+        text = as_text->second.substr(0, 40);
+      } else if (!value) {
+        ++none;
+      } else if (IsPercentMetric(name) && (*value < 0 || *value > kMostPercent)) {
+        ++impossible;
+        wrong = *value;
+      } else if (IsPercentMetric(name) && *value > 100) {
+        ++cut;
+        most = std::max(most, *value);
+      }
+    }
+    const bool has_some = none < static_cast<int64_t>(kernel.launches.size());
+    if (has_some || texts > 0) say(none, name, "no number");
+    if (!has_some && texts == 0) say(none, name, "not a number");
+    say(texts, name, "the text '" + ReadableText(text) + "' in place of a number");
+    say(impossible, name, ShortNumber(wrong) + " is no percentage, left out");
+    say(cut, name, "up to " + ShortNumber(most) + ", taken as 100,");
+    if (has_some) break;
+  }
+  return doubts;
+}
+
+}  // namespace kprof
