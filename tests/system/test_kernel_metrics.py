@@ -77,7 +77,7 @@ class KernelReportTest(DaemonTest):
         self.assertIn("compute", gemm)
         self.assertIn("75.1 %", gemm)
         self.assertIn("FINDINGS", screen)
-        self.assertIn("low_occupancy", screen)
+        self.assertIn("tail_effect", screen)
 
     def test_stages_may_stand_in_a_file(self):
         path = os.path.join(kprof_testing.ROOT, "tests", "golden", "traces", "kernel_report.json")

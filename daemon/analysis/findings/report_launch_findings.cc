@@ -46,7 +46,15 @@ ReportRule LowOccupancy() {
   return {.code = "low_occupancy",
           .category = "underutilized",
           .needs = {{kAchievedOccupancy, kComputeSol, kMemorySol}},
-          .is_triggered = [](const KernelFigures& of) { return of[kAchievedOccupancy] <= kHealthyOccupancy; },
+          .is_triggered =
+              [](const KernelFigures& of) {
+                constexpr double kHealthyTensor = 60;
+                constexpr double kHealthyDram = 70;
+                // Few warps suffice where they keep the tensor pipe or DRAM busy.
+                return of[kAchievedOccupancy] <= kHealthyOccupancy &&
+                       of.judged().percents.tensor.value_or(0) <= kHealthyTensor &&
+                       of.judged().percents.dram.value_or(0) <= kHealthyDram;
+              },
           .gain_percent =
               [](const KernelFigures& of) {
                 return std::min(100 * (1 - of[kAchievedOccupancy] / kHealthyOccupancy), of.headroom());

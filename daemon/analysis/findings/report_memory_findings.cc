@@ -8,7 +8,8 @@ namespace {
 
 constexpr double kHealthyDram = 70;
 constexpr double kHealthyL2Hit = 80;
-constexpr double kNotableShare = 0.1;  // of accesses that are wasted
+constexpr double kNotableShare = 0.1;    // of accesses that are wasted
+constexpr double kCopyIntensity = 0.25;  // FLOP/byte: less than an operation for each fp32 number
 constexpr const char* kMemoryGuide =
     "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#memory-optimizations";
 constexpr const char* kMetricsGuide = "https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html";
@@ -82,8 +83,10 @@ ReportRule PoorL2Reuse() {
           .needs = {{kL2Hit, kDramThroughput, kMemorySol, kComputeSol}},
           .is_triggered =
               [](const KernelFigures& of) {
+                // A copy has nothing to reuse.
                 return of[kL2Hit] <= kHealthyL2Hit && of.memory() >= of.compute() &&
-                       of.judged().verdict.memory_level == "dram";
+                       of.judged().verdict.memory_level == "dram" &&
+                       of.point().intensity.value_or(kCopyIntensity) >= kCopyIntensity;
               },
           .gain_percent =
               [](const KernelFigures& of) {
@@ -177,9 +180,8 @@ ReportRule CopyBoundKernel() {
           .is_triggered =
               [](const KernelFigures& of) {
                 constexpr double kLeastBusy = 60;
-                constexpr double kLeastIntensity = 0.25;  // FLOP/byte: less than an operation for each fp32 number
                 const auto& intensity = of.point().intensity;
-                return intensity && *intensity < kLeastIntensity && of[kDramThroughput] >= kLeastBusy;
+                return intensity && *intensity < kCopyIntensity && of[kDramThroughput] >= kLeastBusy;
               },
           .gain_percent =
               [](const KernelFigures& of) {

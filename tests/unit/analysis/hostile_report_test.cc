@@ -61,7 +61,8 @@ TEST(HostileReport, IsAnsweredOrRefused) {
     trace.Take(part);
     for (const char* kind : {"roofline", "kernels", "source", "findings", "summary"}) {
       std::map<std::string, std::string> options;
-      if (kind == std::string_view("roofline")) options = {{"per-launch", "true"}, {"stages", R"({"gemm": {"bytes": 5}})"}};
+      if (kind == std::string_view("roofline"))
+        options = {{"per-launch", "true"}, {"stages", R"({"gemm": {"bytes": 5}})"}};
       if (kind == std::string_view("kernels")) options = {{"per-launch", "true"}, {"metric", "s"}};
       const Result<NamedAnswer> answer = AskReport(kind, trace.part(0), options);
       EXPECT_TRUE(answer.ok() || answer.status().code() == ErrorCode::kStorageBroken)

@@ -134,10 +134,12 @@ TEST_F(RooflineTest, DramIsToldApartFromL2) {
                      SolOf(5000, 20, 90, {{kDramName, 15}, {"lts__throughput.avg.pct_of_peak_sustained_elapsed", 90}}));
   report().AddLaunch("dram",
                      SolOf(4000, 20, 90, {{kDramName, 90}, {"lts__throughput.avg.pct_of_peak_sustained_elapsed", 50}}));
+  report().AddLaunch("one that is not measured", SolOf(3000, 20, 90, {{kDramName, 15}}));
   const NamedAnswer answer = Ask("roofline");
   EXPECT_EQ(answer.Text("kernels", 0, "memory_level"), "l2");
   EXPECT_DOUBLE_EQ(answer.Real("kernels", 0, "dram_percent"), 15);
   EXPECT_EQ(answer.Text("kernels", 1, "memory_level"), "dram");
+  EXPECT_TRUE(answer.IsNull("kernels", 2, "memory_level"));
 }
 
 TEST_F(RooflineTest, NumbersThatCannotBeAreGuardedAndSaid) {
@@ -290,7 +292,7 @@ TEST_F(RooflineTest, StagesHaveTheWorkThatTheirMakerTells) {
     report().AddLaunch("norm(float*)", SolOf(10'000, 50, 50));
   }
   const NamedAnswer answer =
-      Ask("roofline", {{"stages", R"({"attention": {"flops": 2e10, "bytes": 1e8, "dtype": "bf16"},
+      Ask("roofline", {{"stages", R"({"attention": {"flops": 2e10, "bytes": 1e8, "dtype": "torch.bfloat16"},
       "norm": {"bytes": 6.7e7}, "other": {"flops": 1}})"}});
   ASSERT_EQ(answer.rows("stages"), 2);
   EXPECT_EQ(answer.Text("stages", 0, "found_by"), "range");

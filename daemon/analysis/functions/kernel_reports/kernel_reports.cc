@@ -21,6 +21,7 @@ constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMostPercent = 110;
 constexpr size_t kMostNamesLeftOut = 5;
 constexpr int64_t kBytesOfLaunch = 200;
+constexpr int64_t kBytesOfText = 96;
 
 // The table, where the part has it with these columns.
 const StoredSideTable* FindReportTable(const PartReader& reader, const SideTable& table) {
@@ -213,7 +214,12 @@ class KernelReports::PartLoader {
       RETURN_IF_ERROR(to_.charge_->Grow(static_cast<int64_t>((launch + 1 - column.values.size()) * sizeof(double))));
       column.values.resize(launch + 1, kAbsent);
     }
-    if (std::isnan(column.values[launch]) && std::isfinite(value)) column.values[launch] = value;
+    if (!std::isfinite(value)) {
+      RETURN_IF_ERROR(to_.charge_->Grow(kBytesOfText));
+      to_.texts_.try_emplace({launch, place}, "not a number");
+    } else if (std::isnan(column.values[launch])) {
+      column.values[launch] = value;
+    }
     return OkStatus();
   }
 
@@ -233,7 +239,7 @@ class KernelReports::PartLoader {
         ASSIGN_OR_RETURN(const size_t place, ColumnOf((*names)[row]));
         if (place == kNotWanted) continue;
         ASSIGN_OR_RETURN(std::string text, TextOf((*texts)[row]));
-        RETURN_IF_ERROR(to_.charge_->Grow(static_cast<int64_t>(text.size()) + 96));
+        RETURN_IF_ERROR(to_.charge_->Grow(static_cast<int64_t>(text.size()) + kBytesOfText));
         to_.texts_.try_emplace({launch, place}, std::move(text));
       }
     }
@@ -451,8 +457,7 @@ std::vector<std::string> KernelReports::DoubtsOf(const ReportKernel& kernel, Qua
       }
     }
     const bool has_some = none < static_cast<int64_t>(kernel.launches.size());
-    if (has_some || texts > 0) say(none, name, "no number");
-    if (!has_some && texts == 0) say(none, name, "not a number");
+    if (has_some) say(none, name, "no number");
     say(texts, name, "the text '" + ReadableText(text) + "' in place of a number");
     say(impossible, name, ShortNumber(wrong) + " is no percentage, left out");
     say(cut, name, "up to " + ShortNumber(most) + ", taken as 100,");

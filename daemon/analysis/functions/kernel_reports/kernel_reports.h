@@ -148,7 +148,7 @@ class KernelReports {
   std::vector<double> durations_ns_;                        // of launches; NaN: not known
   std::map<std::string, size_t, std::less<>> places_;       // of metrics
   std::map<std::string, size_t> kernel_places_;             // by all that tells kernels apart
-  std::map<std::pair<size_t, size_t>, std::string> texts_;  // by launch and metric: a value that is a text
+  std::map<std::pair<size_t, size_t>, std::string> texts_;  // by launch and metric: a value that is no number
   std::map<std::pair<size_t, int64_t>, size_t> numbers_;    // places of launches, by part and number
   int64_t left_out_ = 0;                                    // launches that are not wanted
   std::set<std::string> names_left_out_;                    // some of their kernels

@@ -66,12 +66,17 @@ std::string_view BusiestMemory(const RoofPercents& of) {
   const std::pair<std::optional<double>, std::string_view> levels[] = {{of.dram, "dram"}, {of.l2, "l2"}, {of.l1, "l1"}};
   std::string_view busiest;
   double most = -1;
+  bool has_all = true;
   for (const auto& [percent, name] : levels) {
+    has_all &= percent.has_value();
     if (!percent || *percent <= most) continue;
     most = *percent;
     busiest = name;
   }
-  return busiest;
+  // The memory's throughput is that of its busiest unit: where it is far above those that are known, another one is.
+  constexpr double kNearEnough = 0.9;
+  const bool is_another = !has_all && of.memory && most < *of.memory * kNearEnough;
+  return is_another ? "" : busiest;
 }
 
 }  // namespace

@@ -20,6 +20,19 @@ Status BadStages(const std::string& why) {
               R"(write {"STAGE": {"flops": NUMBER, "bytes": NUMBER, "dtype": "bf16"}, ...})");
 }
 
+// As the table of peaks calls it: frameworks say bfloat16, torch.float16, float8_e4m3fn.
+std::string PeakDtype(std::string dtype) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"bfloat16", "bf16"}, {"float16", "fp16"}, {"half", "fp16"},   {"float32", "fp32"},
+      {"float", "fp32"},    {"float64", "fp64"}, {"double", "fp64"}, {"tfloat32", "tf32"}};
+  if (dtype.starts_with("torch.")) dtype.erase(0, 6);
+  if (dtype.starts_with("float8_")) return "fp8";
+  for (const auto& [name, of_peaks] : kNames) {
+    if (dtype == name) return std::string(of_peaks);
+  }
+  return dtype;
+}
+
 // Reads an object of objects of numbers and strings, and no more of JSON than that.
 class StageText {
  public:
@@ -68,7 +81,8 @@ class StageText {
 
   Status ReadMember(const std::string& member, StageCost& stage) {
     if (member == "dtype") {
-      ASSIGN_OR_RETURN(stage.dtype, ReadText());
+      ASSIGN_OR_RETURN(std::string dtype, ReadText());
+      stage.dtype = PeakDtype(std::move(dtype));
       return OkStatus();
     }
     std::optional<double>* const number = member == "flops"   ? &stage.flops
