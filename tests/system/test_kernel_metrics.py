@@ -87,7 +87,7 @@ class KernelReportTest(DaemonTest):
             json.dump({"gemm_bf16": {"flops": 1e11, "bytes": 4e8, "dtype": "bf16"}}, file)
         [stage] = self.ctl.json("analyze", "roofline", run, "--stages", "@" + stages)["result"]["stages"]
         self.assertEqual((stage["stage"], stage["launches"], stage["duration_ns"]), ("gemm_bf16", 2, 210_000))
-        self.ctl.run("analyze", "roofline", run, "--stages", "@" + stages + ".none", expect="not_found")
+        self.ctl.run("analyze", "roofline", run, "--stages", "@" + stages + ".none", expect="bad_input")
 
     def test_sql_has_the_verdicts(self):
         path = os.path.join(kprof_testing.ROOT, "tests", "golden", "traces", "kernel_report.json")

@@ -148,7 +148,7 @@ class SummaryPainter {
                        facts.percent("memory_percent") + "; idle " + facts.percent("idle_percent"));
       PaintRanks();
     } else if (HasMeasured()) {
-      PaintReport();
+      PaintReport(facts);
     } else {
       Line("summary", "nothing that ran on a device");
     }
@@ -259,18 +259,14 @@ class SummaryPainter {
   }
 
   // Where there is a report of kernels and nothing else.
-  void PaintReport() {
-    int64_t launches = 0;
-    double total_ns = 0;
+  void PaintReport(const NamedCells& facts) {
     std::set<std::string> devices;
-    const size_t at = *Find("measured_kernels");
-    ForEach(at, INT64_MAX, [&](const NamedCells& row) {
-      launches += row.integer("launches").value_or(0);
-      total_ns += row.real("total_ns").value_or(0);
+    ForEach(*Find("measured_kernels"), INT64_MAX, [&](const NamedCells& row) {
       if (!row.text("device_name").empty()) devices.insert(row.text("device_name"));
     });
-    std::string what = CountText(static_cast<int64_t>(answer_.rows(at)), "kernel", "kernels") + ", " +
-                       CountText(launches, "launch", "launches") + " measured, " + FormatComparableNs(total_ns);
+    std::string what = CountText(facts.integer("measured_kernel_count").value_or(0), "kernel", "kernels") + ", " +
+                       CountText(facts.integer("measured_launches").value_or(0), "launch", "launches") + " measured";
+    if (const std::optional<double> ns = facts.real("measured_ns")) what += ", " + FormatComparableNs(*ns);
     for (const std::string& device : devices) what += (device == *devices.begin() ? " on " : ", ") + device;
     Line("report", what);
   }

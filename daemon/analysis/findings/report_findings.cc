@@ -203,7 +203,10 @@ Status ReportFindings::CarryPart(const AnalysisTraces& traces, const KernelRepor
       ASSIGN_OR_RETURN(std::string rule, text(RuleColumn::kRule));
       ASSIGN_OR_RETURN(std::string title, text(RuleColumn::kTitle));
       if (carried.size() >= kMostCarried) break;
-      CarriedRule& of = carried[{reports.launches()[*launch].kernel, std::move(rule), title}];
+      const size_t kernel = reports.launches()[*launch].kernel;
+      const auto [place, is_new] = carried.try_emplace({kernel, std::move(rule), title});
+      if (is_new) RETURN_IF_ERROR(charge_->Grow(static_cast<int64_t>(2 * (kMostRuleText + title.size()))));
+      CarriedRule& of = place->second;
       const auto estimate = std::bit_cast<double>(at(RuleColumn::kSpeedupPercent));
       const bool has_estimate = std::isfinite(estimate) && estimate >= 0;
       ++of.launches;
@@ -294,11 +297,14 @@ void ReportFindings::Diagnose(const KernelFigures& of, const std::vector<const R
 Result<ReportFindings> ReportFindings::Find(const AnalysisTraces& traces, const KernelReports& reports,
                                             const ChosenPolicy& policy, const std::vector<StageCost>& stages,
                                             const StopSignal& stop) {
+  constexpr int64_t kBytesOfFindings = 16'000;  // of a kernel, at most about
   ReportFindings findings;
+  findings.charge_ = std::make_unique<MemoryCharge>(traces.take_memory());
   findings.figures_.reserve(std::min(reports.kernels().size(), kMostKernels));
   for (const ReportKernel& kernel : reports.kernels()) {
     RETURN_IF_ERROR(StillWanted(stop));
     if (findings.figures_.size() == kMostKernels) break;
+    RETURN_IF_ERROR(findings.charge_->Grow(static_cast<int64_t>(sizeof(KernelFigures)) + kBytesOfFindings));
     ASSIGN_OR_RETURN(KernelFigures figures, KernelFigures::Of(traces, reports, kernel, policy));
     findings.figures_.push_back(std::move(figures));
     findings.Ask(findings.figures_.back());

@@ -4,6 +4,7 @@
 // Costs a pass over the reports' tables. One thread, that of the readers.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "daemon/analysis/findings/report_rule.h"
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
 #include "daemon/analysis/functions/kernel_reports/stage_costs.h"
+#include "storage/base/memory_charge.h"
 
 namespace kprof {
 
@@ -79,6 +81,7 @@ class ReportFindings {
   void Sort();
   void Diagnose(const KernelFigures& of, const std::vector<const ReportFinding*>& findings);
 
+  std::unique_ptr<MemoryCharge> charge_;
   std::vector<KernelFigures> figures_;
   std::vector<ReportFinding> findings_;
   std::vector<ReportNotEvaluated> not_evaluated_;

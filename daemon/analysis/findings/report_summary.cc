@@ -43,13 +43,18 @@ std::vector<AnalysisColumn> MeasuredKernelColumns() {
           {"key_issue", kText, "", "The code of the finding with the largest gain; null: there is none"}};
 }
 
-Status AddReportSummary(const AnalysisTraces& traces, const AnalysisOptions& options, const StopSignal& stop,
-                        size_t kernels, size_t findings, AnalysisAnswer& answer) {
+Result<ReportTotals> AddReportSummary(const AnalysisTraces& traces, const AnalysisOptions& options,
+                                      const StopSignal& stop, size_t kernels, size_t findings, AnalysisAnswer& answer) {
   ASSIGN_OR_RETURN(const ChosenPolicy policy, ChosenPolicy::Read(RooflinePolicies().front().name));
   ASSIGN_OR_RETURN(const KernelReports reports, KernelReports::Read(traces, KernelReports::WantedOf(options), stop));
   ASSIGN_OR_RETURN(const ReportFindings found, ReportFindings::Find(traces, reports, policy, {}, stop));
-  double whole_ns = 0;
-  for (size_t i = 0; i < reports.launches().size(); ++i) whole_ns += reports.DurationNs(i).value_or(0);
+  ReportTotals totals{.kernels = static_cast<int64_t>(reports.kernels().size()),
+                      .launches = static_cast<int64_t>(reports.launches().size())};
+  for (size_t i = 0; i < reports.launches().size(); ++i) {
+    const std::optional<double> ns = reports.DurationNs(i);
+    if (ns) totals.total_ns = totals.total_ns.value_or(0) + *ns;
+  }
+  const double whole_ns = totals.total_ns.value_or(0);
   std::map<const ReportKernel*, std::string> issues;
   std::map<std::string, int64_t> counts;
   for (const ReportFinding& one : found.findings()) {
@@ -82,7 +87,7 @@ Status AddReportSummary(const AnalysisTraces& traces, const AnalysisOptions& opt
                    EvidenceJson(one.evidence), one.hint, one.source, RoundedNs(one.gain_ns), ValueOf(one.kernel->rank),
                    ValueOf(one.device), "kprofctl analyze findings " + one.kernel->run, counts[one.code]}));
   }
-  return OkStatus();
+  return totals;
 }
 
 }  // namespace kprof

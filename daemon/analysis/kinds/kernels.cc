@@ -1,7 +1,8 @@
 // Kernels, the numbers that a profiler measured of them, with the ranges in which they are healthy. Docs:
 // docs/analyses/kernels.md.
+#include <array>
 #include <cmath>
-#include <set>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>

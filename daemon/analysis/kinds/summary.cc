@@ -122,7 +122,7 @@ class SummaryMaker {
     if (parts.has_events()) RETURN_IF_ERROR(AddEvents());
     const bool is_of_time = options_.integer("from") || options_.integer("to") || options_.integer("step");
     if (parts.has_reports() && !is_of_time) {
-      RETURN_IF_ERROR(AddReportSummary(reports, options_, stop_, kMeasuredKernels, kTopFindings, answer_));
+      ASSIGN_OR_RETURN(measured_, AddReportSummary(reports, options_, stop_, kMeasuredKernels, kTopFindings, answer_));
     }
     SetFacts();
     return std::move(answer_);
@@ -373,6 +373,7 @@ class SummaryMaker {
   std::map<std::pair<std::string, std::string>, KernelSums> kernels_;  // by run and name
   int64_t kernels_ns_ = 0;
   Straggler straggler_;
+  std::optional<ReportTotals> measured_;  // by a profiler of kernels
 };
 
 const std::vector<AnalysisColumn>& SummaryFacts() {
@@ -406,6 +407,9 @@ const std::vector<AnalysisColumn>& SummaryFacts() {
       {"memory_peak_rank", kInteger, "", "The rank of that device"},
       {"memory_peak_device", kInteger, "", "That device"},
       {"profiler_overhead_ns", kInteger, "ns", "The profiler's own time; null: the trace does not show it"},
+      {"measured_kernel_count", kInteger, "", "Kernels of a report; null: no part has one"},
+      {"measured_launches", kInteger, "", "Their launches"},
+      {"measured_ns", kReal, "ns", "The time of these, added up"},
       {"not_recorded", kJson, "", "What no part has: kernels, launches, operators, python, memory"},
   };
   return kFacts;
@@ -443,6 +447,9 @@ void SummaryMaker::SetFacts() {
                                ValueOf(peak_.rank),
                                ValueOf(peak_.device),
                                ValueOf(overhead_ns_),
+                               measured_ ? AnalysisValue(measured_->kernels) : AnalysisValue(),
+                               measured_ ? AnalysisValue(measured_->launches) : AnalysisValue(),
+                               measured_ && measured_->total_ns ? AnalysisValue(*measured_->total_ns) : AnalysisValue(),
                                NotRecorded()};
   std::string object = "{";
   for (size_t i = 1; i < facts.size(); ++i) {
