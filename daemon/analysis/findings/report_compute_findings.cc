@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "daemon/analysis/findings/matrix_kernels.h"
 #include "daemon/analysis/findings/report_rule.h"
-#include "daemon/analysis/functions/matrix_kernels.h"
 
 namespace kprof {
 namespace {

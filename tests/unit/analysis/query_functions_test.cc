@@ -65,7 +65,7 @@ TEST_F(QueryFunctionsTest, NameTheTablesOfAnalysesWhereOneIsMeant) {
   const std::string some = Ask("SELECT * FROM slices").status.ToString();
   EXPECT_THAT(some, AllOf(HasSubstr("correlated, analyze_<...>"), Not(HasSubstr("analyze_temporal_breakdown"))));
   EXPECT_THAT(Ask("SELECT * FROM Analyze_Kernel").status.ToString(),
-              AllOf(HasSubstr("no such table: Analyze_Kernel; there are analyze_kernel_breakdown_kernels, "),
+              AllOf(HasSubstr("no such table: Analyze_Kernel; there are analyze_kernel_breakdown, "),
                     Not(HasSubstr("temporal")), HasSubstr(" (see docs/sql.md)")));
   EXPECT_THAT(Ask("SELECT * FROM analyze_xyz").status.ToString(), HasSubstr("the tables are "));
   EXPECT_THAT(Ask("SELECT sum FROM analyze_temporal_breakdown").status.ToString(),
