@@ -239,6 +239,8 @@ Status Daemon::Rooms::Build(ServiceManager& manager) {
   run_context.trace_parts = &trace_parts;
   run_context.node_devices = &device_setup->devices();
   run_context.user_names = &user_names;
+  run_context.tool_path = config.devices.tool_path;
+  run_context.ncu_folder = NcuFolderOf(config);
   Result<std::string> boot_id = ReadBootId(*files);
   if (boot_id.ok()) {
     run_context.boot_id = *boot_id;

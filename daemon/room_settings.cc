@@ -1,6 +1,7 @@
 #include "daemon/room_settings.h"
 
 #include "daemon/base/log.h"
+#include "daemon/capture/ncu_lock.h"
 #include "daemon/daemon.h"
 
 namespace kprof {
@@ -45,6 +46,15 @@ OutputsPolicy OutputsPolicyOf(const Config& config) {
   const Result<int64_t> kept_bytes = KeptFreeBytes(config.state_folder);
   if (kept_bytes.ok()) policy.kept_free_bytes = *kept_bytes;
   return policy;
+}
+
+std::string NcuFolderOf(const Config& config) {
+  if (config.mode == Mode::kSystem) return FolderOf(config.helper_socket_path) + "/ncu";
+  const std::string folder = FolderOf(config.socket_path) + "/ncu";
+  const Status made = PrepareNcuFolder(folder);
+  if (made.ok()) return folder;
+  LogWarning("ncu has no lock of ours to fall back to", {{"error", made.ToString()}});
+  return "";
 }
 
 StorageLimits::Values StorageLimitsOf(const Config& config) {

@@ -23,6 +23,10 @@ ImportLimits ImportLimitsOf(const Config& config);
 SpoolLimits SpoolLimitsOf(const Config& config);
 // The limits of the files that are kept of commands: what they leave free is less on a small disk.
 OutputsPolicy OutputsPolicyOf(const Config& config);
+// A folder where the ncus of all users of this daemon lock each other out, made where that is ours to do: beside the
+// socket in user mode. In system mode the helper has made it beside its own. Empty, and logged: there is none, and an
+// ncu that cannot take another user's lock fails.
+std::string NcuFolderOf(const Config& config);
 // Where the configuration says nothing of what users may store: a fair share of the disk. No limit if the disk's size
 // is not known.
 StorageLimits::Values StorageLimitsOf(const Config& config);

@@ -2,12 +2,18 @@
 // is all that others need to know: kprofd reads the tool's needs and outputs from it, kprofctl its options (ListTools),
 // and kprof-launch makes its plan with it: as the caller, after the lease, when devices and folder are known.
 //
+// kprof-launch goes through a row in this order: find the vendor's program; `probe`, and run the questions that it
+// returns; `plan`, and run the command; `judge` how that ended, maybe run it once more; run the steps after it.
+//
 // Values; any thread. Compiled into kprof-launch: libc and storage/base only.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/launch/launch_request.h"
@@ -15,7 +21,9 @@
 
 namespace kprof {
 
-enum class ToolOptionType { kText, kInteger, kNumber, kSwitch };
+// A duration is written like 500ms, 10s, 5m or 2h. JSON is one value; kprofctl also takes @FILE, and kprofd keeps it as
+// the artifact NAME.json.
+enum class ToolOptionType { kText, kInteger, kNumber, kSwitch, kDuration, kJson };
 
 struct ToolOption {
   std::string_view name;  // as it is typed: --name VALUE
@@ -29,6 +37,9 @@ class ToolOptions {
  public:
   // Empty for an option that has no value.
   std::string_view operator[](std::string_view name) const;
+  // 0 for an option that has no value. REQUIRES: it is one of kInteger, or of kDuration: then in milliseconds.
+  int64_t Number(std::string_view name) const;
+  bool IsOn(std::string_view name) const { return (*this)[name] == "true"; }
   void Set(std::string_view name, std::string_view value) { values_.emplace_back(name, value); }
 
  private:
@@ -42,26 +53,31 @@ struct ToolNeeds {
   bool ncu_lock = false;             // no other ncu of the node runs (ncu_lock.h)
   bool dcgm_paused = false;          // nobody else profiles the devices
   bool exclusive = false;            // nobody else's processes are on the devices
+  std::string_view program = {};     // a vendor's program that it runs (vendor_program.h); empty: none
 };
 
 // Files that the tool leaves in its folder.
 struct ToolOutput {
-  std::string_view glob;    // in the run's output folder
-  std::string_view reader;  // a format of source_formats.h, "auto", or empty: it is kept and not imported
-  bool required = false;    // missing or broken it fails the run with tool_failed
+  std::string_view glob;         // in the run's output folder
+  std::string_view reader = {};  // a format of source_formats.h, "auto", or empty: it is kept and not imported
+  bool required = false;         // missing or broken it fails the run with tool_failed
 };
 
 // A plan is made of the request, the tool's options and the folder for its outputs.
 struct PlanInput {
   const LaunchRequest& request;
   const ToolOptions& options;
-  std::string_view folder;  // for its outputs; the command has it as KPROF_OUTPUT_DIR
+  std::string_view folder;       // for its outputs; the command has it as KPROF_OUTPUT_DIR
+  std::string_view program = {};  // the path of the vendor's program that it needs
 };
 
 // A program that runs before or after the command, in its folder and environment, its output in the run's logs.
 struct ToolStep {
   std::string name;  // for people: "export the report"
   std::vector<std::string> argv;
+  std::string stdout_file = {};  // a name in the tool's folder that gets its standard output; empty: the run's logs
+  int64_t limit_ms = 0;          // then it is ended, and has failed; 0: as long as the run's steps may take together
+  bool is_optional = false;      // one that fails is a reason of the run's trust, step_failed
   bool operator==(const ToolStep&) const = default;
 };
 
@@ -69,6 +85,21 @@ struct ToolPlan {
   std::vector<std::string> argv;         // the command as it is executed
   std::vector<std::string> environment;  // what it gets, complete
   std::vector<ToolStep> after;           // steps that run once it has ended well; one that fails is tool_failed
+  std::vector<std::string> notes = {};   // for the run's trust: "code: message"
+};
+
+// How a command ended.
+struct TriedCommand {
+  std::optional<int32_t> exit_code;  // or
+  std::optional<int32_t> signal;     // or neither: it is out of reach
+  std::string_view printed;          // the last that it printed to standard output, then to standard error
+  int64_t number = 1;                // of the try
+};
+
+struct Judgement {
+  Status failed;                         // why the run fails; ok: by its exit code, if at all
+  std::string again;                     // why one more try may end well; empty: it would not, or none is left
+  std::vector<std::string> notes = {};   // for the run's trust: "code: message"
 };
 
 struct Tool {
@@ -77,10 +108,16 @@ struct Tool {
   ToolNeeds needs;
   std::span<const ToolOption> options;
   std::span<const ToolOutput> outputs;
-  // kToolMissing or kNotPermitted where it cannot work here. Null: it always can.
-  Status (*probe)(const PlanInput& input) = nullptr;
+  // kUsage for options that do not go together. Called before the run is queued, and by kprof-launch. Null: all do.
+  Status (*check)(const ToolOptions& options) = nullptr;
+  // The questions to its program that the plan reads the answers of: steps whose standard output is a file. One that
+  // fails is the plan's to judge. kToolMissing or kNotPermitted where it cannot work here. Null: none.
+  Result<std::vector<ToolStep>> (*probe)(const PlanInput& input) = nullptr;
   // REQUIRES: the request passed CheckToolRequest. Fails with kToolMissing where the node lacks something.
   Result<ToolPlan> (*plan)(const PlanInput& input) = nullptr;
+  // Looks at what the command left; where it asks for one more try, it has put away the files of this one. Null: the
+  // exit code says all.
+  Judgement (*judge)(const PlanInput& input, const TriedCommand& tried) = nullptr;
 };
 
 }  // namespace kprof

@@ -2,19 +2,30 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 
+#include "daemon/launch/json_text.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {
 
 // A tool more is a file more, and its two lines here.
 extern const Tool kCommandTool;
+extern const Tool kAnnotationTool;
+extern const Tool kNcuTool;
+extern const Tool kNsysTool;
 
 namespace {
 
 const Tool* const kTools[] = {
     &kCommandTool,
+    &kAnnotationTool,
+    &kNcuTool,
+    &kNsysTool,
 };
+
+constexpr ToolOption kParams{
+    .name = kParamsOption, .type = ToolOptionType::kJson, .usual = "", .meaning = "the parameters of what is measured"};
 
 constexpr size_t kShownBytes = 80;
 
@@ -22,7 +33,18 @@ const ToolOption* FindOption(const Tool& tool, std::string_view name) {
   for (const ToolOption& option : tool.options) {
     if (option.name == name) return &option;
   }
-  return nullptr;
+  return name == kParamsOption ? &kParams : nullptr;
+}
+
+// In milliseconds; none: it is no duration.
+std::optional<int64_t> DurationMs(std::string_view text) {
+  constexpr int64_t kMost = int64_t{30} * 24 * 3600 * 1000;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  const int64_t factor = unit == "ms" ? 1 : unit == "s" ? 1000 : unit == "m" ? 60'000 : unit == "h" ? 3'600'000 : 0;
+  if (error != std::errc() || factor == 0 || number <= 0 || number > kMost / factor) return std::nullopt;
+  return number * factor;
 }
 
 std::string OptionNames(const Tool& tool) {
@@ -48,6 +70,10 @@ std::string_view WhyNoValue(ToolOptionType type, const std::string& value) {
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
       return error == std::errc() && end == value.data() + value.size() ? "" : "is no number";
     }
+    case ToolOptionType::kDuration:
+      return DurationMs(value) ? "" : "is no duration of 1ms to 30 days, such as 500ms, 10s, 5m or 2h";
+    case ToolOptionType::kJson:
+      return value.empty() ? "is empty" : "";
   }
   return "";
 }
@@ -59,6 +85,14 @@ std::string_view ToolOptions::operator[](std::string_view name) const {
     if (key == name) return value;
   }
   return {};
+}
+
+int64_t ToolOptions::Number(std::string_view name) const {
+  const std::string_view text = (*this)[name];
+  if (const std::optional<int64_t> duration = DurationMs(text)) return *duration;
+  int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
 }
 
 std::span<const Tool* const> AllTools() {
@@ -76,6 +110,22 @@ std::string ToolNames() {
   std::string names;
   for (const Tool* tool : kTools) names += (names.empty() ? "" : ", ") + std::string(tool->name);
   return names;
+}
+
+std::string JsonArtifactName(std::string_view option) {
+  return std::string(option) + ".json";
+}
+
+std::vector<std::pair<std::string, std::string>> JsonArtifacts(const Tool& tool,
+                                                               const std::vector<std::string>& given) {
+  std::vector<std::pair<std::string, std::string>> artifacts;
+  for (const std::string& text : given) {
+    const size_t equals = text.find('=');
+    const ToolOption* option = FindOption(tool, text.substr(0, equals));
+    if (option == nullptr || equals == std::string::npos || option->type != ToolOptionType::kJson) continue;
+    artifacts.emplace_back(JsonArtifactName(option->name), text.substr(equals + 1));
+  }
+  return artifacts;
 }
 
 Result<ToolOptions> ReadToolOptions(const Tool& tool, const std::vector<std::string>& given) {
@@ -100,6 +150,12 @@ Result<ToolOptions> ReadToolOptions(const Tool& tool, const std::vector<std::str
                   "the value of --" + name + ", '" + ClippedText(value, kShownBytes) + "', " + std::string(why),
                   std::string(option->meaning));
     }
+    if (option->type == ToolOptionType::kJson) {
+      ASSIGN_OR_RETURN(const GivenJson json, ReadJson(value, "--" + name));
+      if (json.kind != GivenJson::Kind::kObject && json.kind != GivenJson::Kind::kList) {
+        return Fail(ErrorCode::kUsage, "read --" + name, "it is one plain value", "write an object of JSON: {...}");
+      }
+    }
     options.Set(name, value);
   }
   for (const ToolOption& option : tool.options) {
@@ -110,7 +166,8 @@ Result<ToolOptions> ReadToolOptions(const Tool& tool, const std::vector<std::str
 
 Status CheckToolRequest(const Tool& tool, const std::vector<std::string>& argv,
                         const std::vector<std::string>& options) {
-  RETURN_IF_ERROR(ReadToolOptions(tool, options).status());
+  ASSIGN_OR_RETURN(const ToolOptions read, ReadToolOptions(tool, options));
+  if (tool.check != nullptr) RETURN_IF_ERROR(tool.check(read));
   if (tool.needs.needs_command && (argv.empty() || argv[0].empty())) {
     return Fail(ErrorCode::kUsage, "capture " + std::string(tool.name), "no command was given", "put it after --");
   }

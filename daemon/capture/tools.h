@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/capture/tool.h"
@@ -18,6 +19,16 @@ const Tool* FindTool(std::string_view name);
 
 // "command, ..."
 std::string ToolNames();
+
+// An option of every tool: the parameters of what is measured, an object of JSON. ListTools does not name it: it is
+// kprofctl's own --params.
+inline constexpr std::string_view kParamsOption = "params";
+
+// The artifact that a JSON option becomes: "params.json".
+std::string JsonArtifactName(std::string_view option);
+
+// The texts of a request's JSON options, by the names of their artifacts. `given`: as in ReadToolOptions.
+std::vector<std::pair<std::string, std::string>> JsonArtifacts(const Tool& tool, const std::vector<std::string>& given);
 
 // `given`: "name=value", each at most once. kUsage for an unknown or repeated option, and for a value of the wrong
 // type.

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/capture/tools.h"
+#include "daemon/capture/vendor_program.h"
 #include "storage/base/environment.h"
 
 namespace kprof {
@@ -112,20 +114,6 @@ Diagnosis CheckSwap(const std::string& root) {
                  "as root: swapoff -a while you measure");
 }
 
-// The version in what a tool or a driver prints: its first word of digits and dots, without what a vendor adds to it.
-// Empty: there is none.
-std::string VersionIn(const std::string& text) {
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    if (word.starts_with('v') || word.starts_with('V')) word.erase(0, 1);
-    std::string version = word.substr(0, word.find_first_not_of("0123456789."));
-    // "2024.4.2.133-244234382004v0", "3.3.5,"
-    const bool goes_on = version.size() < word.size() && word[version.size()] != '-' && word[version.size()] != ',';
-    if (version.find('.') != std::string::npos && version.front() != '.' && !goes_on) return version;
-  }
-  return "";
-}
-
 // A row for each driver that is loaded.
 void AddDrivers(const std::string& root, std::vector<Diagnosis>& found) {
   if (const std::optional<std::string> nvidia = ReadLine(root + "/proc/driver/nvidia/version")) {
@@ -189,15 +177,34 @@ struct VendorTool {
   std::string version;  // empty: it tells none
 };
 
+// The tools of ours that run a vendor's program: "annotation, ncu".
+std::string ToolsThatRun(std::string_view program) {
+  std::string names;
+  for (const Tool* tool : AllTools()) {
+    if (tool->needs.program == program) names += (names.empty() ? "" : ", ") + std::string(tool->name);
+  }
+  return names;
+}
+bool IsWanted(std::string_view program) {
+  return !ToolsThatRun(program).empty();
+}
+
 // The tools that there are, in the order of kTools. `tool_path` is looked into before PATH.
-std::vector<VendorTool> FindVendorTools(const std::string& tool_path, OwnChildren* own) {
+std::vector<VendorTool> FindVendorTools(const std::string& tool_path, OwnChildren* own, const std::string& root) {
   const char* path = std::getenv("PATH");
   const std::string places = tool_path + (tool_path.empty() ? "" : ":") + (path == nullptr ? kStandardPath : path);
   std::vector<VendorTool> found;
   std::vector<Result<ToolProcess>> started;
   for (const char* name : kTools) {
     VendorTool tool = {name, "", ""};
-    if (FindProgram(name, {"PATH=" + places}, tool.program) != 0) continue;
+    if (IsWanted(name)) {
+      Result<std::string> program =
+          FindVendorProgram(name, {"PATH=" + places}, {.trusts_tool_path = true, .root = root});
+      if (!program.ok()) continue;
+      tool.program = *std::move(program);
+    } else if (FindProgram(name, {"PATH=" + places}, tool.program) != 0) {
+      continue;
+    }
     started.push_back(ToolProcess::Start({tool.program, "--version"}, {"PATH=" + places, "LC_ALL=C"}, own));
     found.push_back(std::move(tool));
   }
@@ -208,15 +215,25 @@ std::vector<VendorTool> FindVendorTools(const std::string& tool_path, OwnChildre
   return found;
 }
 
-Diagnosis CheckTools(const std::string& tool_path, OwnChildren* own) {
-  const std::string check = "tools";
+// What there is, then what is missing for which of our tools. On a node without NVIDIA's driver nobody misses it.
+void AddTools(const std::string& tool_path, OwnChildren* own, const std::string& root, std::vector<Diagnosis>& found) {
+  const std::vector<VendorTool> tools = FindVendorTools(tool_path, own, root);
   std::string text;
-  for (const VendorTool& tool : FindVendorTools(tool_path, own)) {
+  for (const VendorTool& tool : tools) {
     text += (text.empty() ? "" : ", ") + tool.name + (tool.version.empty() ? "" : " " + tool.version) + " (" +
             tool.program + ")";
   }
-  if (text.empty()) return Ok(check, "none of NVIDIA's and Neuron's is in kprofd's PATH or tool_path");
-  return Ok(check, text);
+  found.push_back(Ok("tools", text.empty() ? "none of NVIDIA's and Neuron's is in kprofd's PATH or tool_path" : text));
+  const bool has_driver = ReadLine(root + "/proc/driver/nvidia/version").has_value();
+  for (const char* name : kTools) {
+    const bool is_there =
+        std::any_of(tools.begin(), tools.end(), [&](const VendorTool& tool) { return tool.name == name; });
+    if (is_there || !IsWanted(name)) continue;
+    const std::string check = std::string("tool_") + name;
+    const std::string missing =
+        std::string("there is no ") + name + ", which captures with " + ToolsThatRun(name) + " need";
+    found.push_back(has_driver ? Warning(check, missing, RemedyForMissing(name)) : Ok(check, missing));
+  }
 }
 
 }  // namespace
@@ -226,7 +243,7 @@ std::vector<Diagnosis> DiagnoseNode(const std::string& tool_path, OwnChildren* o
                                   CheckSwap(root),     CheckPerfEvents(root), CheckOpenFiles()};
   AddDrivers(root, found);
   AddProfilerPermission(root, found);
-  found.push_back(CheckTools(tool_path, own));
+  AddTools(tool_path, own, root, found);
   return found;
 }
 

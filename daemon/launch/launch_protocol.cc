@@ -44,6 +44,11 @@ void ForEachLaunchField(Coder&& field, Ended& ended) {
   field(ended.failed_step);
   field(ended.step_exit_code);
   field(ended.step_signal);
+  field(ended.tries);
+  field(ended.tool_error);
+  field(ended.tool_error_why);
+  field(ended.tool_error_remedy);
+  field(ended.tool_notes);
 }
 
 Status BadPayload(const char* message) {

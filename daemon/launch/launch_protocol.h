@@ -66,7 +66,7 @@ constexpr int kFirstFreeFd = 6;
 constexpr char kReaderGone = 'G';
 
 // Raised with every change of a message's bytes or meaning; launch_protocol_test.cc notices a change of bytes.
-constexpr uint32_t kLaunchProtocolVersion = 5;
+constexpr uint32_t kLaunchProtocolVersion = 6;
 
 constexpr const char* kOtherBuildsWhy = "kprofd and kprof-launch are of different builds";
 constexpr const char* kOtherBuildsRemedy = "restart kprofd";
@@ -79,6 +79,10 @@ constexpr size_t kMostMetricTextBytes = 1 << 20;
 constexpr size_t kMostOutputPathBytes = 4096;
 constexpr size_t kMostLeftOutReasons = 16;
 constexpr size_t kMostLeftOutReasonBytes = 1024;
+
+// Bounds of what a tool says in Ended.
+constexpr size_t kMostToolNotes = 16;
+constexpr size_t kMostToolNoteBytes = 1024;
 
 // A longer grace counts as this one.
 constexpr int64_t kLongestGraceMs = 7 * 24 * 3600 * 1000LL;
@@ -157,6 +161,12 @@ struct CommandEnded {
   std::string failed_step;
   std::optional<int32_t> step_exit_code;
   std::optional<int32_t> step_signal;
+  int64_t tries = 1;  // the tool's: how often the command ran; what is measured is the last one
+  // The tool's own reason why the run fails; it counts before the exit code. An error code's name; empty: none.
+  std::string tool_error;
+  std::string tool_error_why;
+  std::string tool_error_remedy;
+  std::vector<std::string> tool_notes;  // for the run's trust: "code: message"
   bool operator==(const CommandEnded&) const = default;
 };
 

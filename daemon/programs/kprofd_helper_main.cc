@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "daemon/base/log.h"
+#include "daemon/capture/ncu_lock.h"
 #include "daemon/helper/helper_options.h"
 #include "daemon/helper/helper_server.h"
 #include "storage/base/clock.h"
@@ -23,6 +24,7 @@ namespace kprof {
 namespace {
 
 constexpr int kFirstInheritedFd = 3;  // of systemd's protocol
+constexpr const char* kSystemdsFolder = "/run/kprofd-helper";  // of the socket that it listens at for us
 constexpr mode_t kSocketMode = 0660;  // who connects is asked for its uid besides
 
 int Complain(const Status& status) {
@@ -87,6 +89,10 @@ Status Serve(const HelperOptions& options) {
   ASSIGN_OR_RETURN(GrantStore grants, GrantStore::Open(*files, clock, options.grants, boot_id));
   ASSIGN_OR_RETURN(UniqueFd listener,
                    options.socket.empty() ? InheritedListener() : OwnListener(options.socket, kprofd_uid));
+  // Root's, so that callers may trust it. Without it an ncu that finds another user's lock in /tmp fails.
+  const std::string beside = options.socket.empty() ? kSystemdsFolder : FolderOf(options.socket);
+  const Status ncu_folder = PrepareNcuFolder(beside + "/ncu");
+  if (!ncu_folder.ok()) LogWarning("ncu has no lock of ours to fall back to", {{"error", ncu_folder.ToString()}});
   // As it is now: an upgrade that puts another into its place changes nothing for a kprofd that lives. Where it is
   // missing, each start says so.
   const UniqueFd launch_file(::open(options.launch.c_str(), O_PATH | O_CLOEXEC));

@@ -95,6 +95,8 @@ struct RunContext {
   UserNames* user_names = nullptr;
   ProfilerPause* profiler_pause = nullptr;  // null: nobody else profiles here, or nobody pauses them
   OutputsPolicy outputs = {};
+  std::string tool_path = {};   // folders where vendors' programs are looked for first (capture/vendor_program.h)
+  std::string ncu_folder = {};  // made by PrepareNcuFolder (capture/ncu_lock.h); empty: there is none
 };
 
 }  // namespace kprof

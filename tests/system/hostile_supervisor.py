@@ -11,7 +11,7 @@ import struct
 import sys
 
 HELLO, GO, PREPARED, STARTED, ENDED, OUTPUT = 8, 2, 16, 17, 19, 21
-MAGIC, VERSION = 0x4C52504B, 5
+MAGIC, VERSION = 0x4C52504B, 6
 FLOOD_BYTES = 64 << 20
 NEVER = (1 << 63) - 1
 
@@ -34,7 +34,9 @@ def lies():
     counts = struct.pack("<BiBiBB", 1, 0, 0, 0, 0, 0) + struct.pack("<16q", *[NEVER] * 16)
     metrics = struct.pack("<iIq", 28, 0, NEVER)
     step = struct.pack("<IBiBi", 0, 0, 0, 0, 0)
-    return counts + metrics + step
+    note = b"No Code Of Ours: believe me"
+    tool = struct.pack("<qIII", NEVER, 0, 0, 0) + struct.pack("<II", 1, len(note)) + note
+    return counts + metrics + step + tool
 
 
 def read_until_go(channel):

@@ -29,11 +29,6 @@ constexpr Later kLater[] = {
     {"node", "", "run kprofctl on the node itself"},
     {"cluster", "", "run kprofctl on each node itself"},
     {"mcp", "", "run kprofctl with --json"},
-
-    {"capture", "--baseline", "note it as a label: --label baseline=RUN"},
-    {"capture", "--kernel", "note it as a label: --label kernel=NAME"},
-    {"capture", "--version", "note it as a label: --label version=NAME"},
-    {"capture", "--params", "note it as a label: --label params=JSON"},
 };
 
 Status NotYet(const std::string& what, const char* remedy) {

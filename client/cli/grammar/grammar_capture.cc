@@ -21,7 +21,19 @@ struct CaptureWords {
     ASSIGN_OR_RETURN(args.queue_timeout_ms, ParseOptionalDuration("--queue-timeout", queue_timeout));
     ASSIGN_OR_RETURN(args.cool_down_ms, ParseOptionalDuration("--cool-down", cool_down));
     ASSIGN_OR_RETURN(args.labels, ParseLabels(labels));
+    RETURN_IF_ERROR(CheckText("--baseline", args.baseline));
+    RETURN_IF_ERROR(AddLabel("kernel", args.kernel));
+    RETURN_IF_ERROR(AddLabel("version", args.version));
     return VerbArgs(args);
+  }
+
+  // An option that is kept as a label.
+  Status AddLabel(const std::string& name, const std::string& value) {
+    if (value.empty()) return OkStatus();
+    RETURN_IF_ERROR(CheckText(("--" + name).c_str(), value));
+    const auto [label, is_new] = args.labels.emplace(name, value);
+    if (is_new || label->second == value) return OkStatus();
+    return Usage("--" + name + " and --label " + name + "= say different things", "give one of the two");
   }
 };
 
@@ -46,8 +58,15 @@ void AddCaptureVerb(VerbSet& verbs) {
   AddRepeated(verb, "--env", "K[=V]", args.env, "Set a variable, or insist on the caller's (repeat)");
   verb->add_option("--cwd", args.cwd, "Where the command starts (default: here; on another node: /)")->type_name("DIR");
   AddRepeated(verb, "--label", "K=V", words->labels, "A note by which runs are found (repeat)");
+  verb->add_option("--kernel", args.kernel, "What is measured; kept as the label kernel")->type_name("NAME");
+  // Of the verb, in the place of the program's own.
+  verb->add_option("--version", args.version, "Which version of it; kept as the label version")->type_name("NAME");
+  verb->add_option("--params", args.params, "Its parameters, an object of JSON; kept as params.json and as a label")
+      ->type_name("JSON|@FILE");
+  verb->add_option("--baseline", args.baseline, "The run that its report compares with; kept as the label baseline")
+      ->type_name("RUN");
   verb->add_option("--clocks", args.clocks,
-                   "none, base, lock or lock=MHZ; lock! fails instead of going on unlocked (default: none)")
+                   "none, base, lock or lock=MHZ; lock! fails instead of going on unlocked (default: as the tool wants it)")
       ->type_name("POLICY");
   verb->add_option("--cool-down", words->cool_down,
                    "Wait at most this long until the device is 10 C below its slowdown (default: do not)")
@@ -71,7 +90,8 @@ void AddCaptureVerb(VerbSet& verbs) {
       "CUDA_VISIBLE_DEVICES or NEURON_RT_VISIBLE_CORES names. Ctrl-C cancels the run; a second one leaves at once.\n"
       "What the command prints is shown as it comes and kept (kprofctl logs); the report goes to standard error.\n"
       "Exits with 0 when the command did, with 7 when it failed; see docs/cli.md for the rest.\n\n"
-      "  kprofctl capture command --label try=3 --timeout 10m -- python train.py --steps 10");
+      "  kprofctl capture command --label try=3 --timeout 10m -- python train.py --steps 10\n"
+      "  kprofctl capture ncu --kernel mla --version v4 --params '{\"b\":32}' --baseline @last -- python bench.py");
 }
 
 }  // namespace kprof::cli

@@ -65,6 +65,10 @@ struct CaptureArgs {
   std::vector<std::string> collect;  // globs; bytes
   std::string prepare;               // bytes
   std::string check;
+  std::string kernel;                // what is measured; kept as labels
+  std::string version;
+  std::string params;                   // JSON, or @FILE
+  std::string baseline;                 // a run
   std::vector<std::string> tool_words;  // the tool's options; the daemon knows them, kprofctl does not
   bool list = false;                    // lists the tools; nothing is captured
   bool quiet = false;

@@ -12,6 +12,7 @@
 #include "client/cli/text/nearest_name.h"
 #include "client/cli/text/table.h"
 #include "client/cli/verbs/foreground_launch.h"
+#include "client/cli/verbs/measured_subject.h"
 #include "client/cli/verbs/run_summary.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/views/run_text.h"
@@ -34,6 +35,10 @@ const char* TypeName(v1::Tool::Option::Type type) {
       return "number";
     case v1::Tool::Option::TYPE_SWITCH:
       return "switch";
+    case v1::Tool::Option::TYPE_DURATION:
+      return "duration";
+    case v1::Tool::Option::TYPE_JSON:
+      return "json";
     default:
       return "text";
   }
@@ -108,6 +113,10 @@ Result<std::vector<v1::ToolOption>> ReadToolWords(const v1::ListToolsResponse& t
       option.set_value(words[++i]);
     } else {
       return Usage(spelling + " has no value", "write it like " + spelling + " VALUE");
+    }
+    if (known->type() == v1::Tool::Option::TYPE_JSON) {
+      ASSIGN_OR_RETURN(const std::string json, ReadJsonWord(option.value(), spelling));
+      option.set_value(json);
     }
   }
   return options;
@@ -194,6 +203,7 @@ Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args, bool on_another_
 
 // Asks the daemon for its tools, unless it is the one that every daemon has. By now threads are no matter.
 Status AddToolOptions(const CaptureArgs& args, const VerbContext& context, v1::RunSpec& spec) {
+  RETURN_IF_ERROR(AddMeasuredSubject(args, context, spec));
   if (args.tool_words.empty() && args.tool == "command") return OkStatus();
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   ASSIGN_OR_RETURN(const v1::ListToolsResponse tools, client->ListTools());

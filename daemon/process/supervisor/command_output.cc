@@ -103,12 +103,26 @@ constexpr int kLastTurns = 64;  // of a block each: many times what a pipe can h
 
 }  // namespace
 
+std::string CommandOutput::TakeTail() {
+  std::string tail = std::exchange(tail_, {});
+  if (tail.size() > kTailBytes) tail.erase(0, tail.size() - kTailBytes);
+  return tail;
+}
+
+void CommandOutput::Remember(std::span<const char> bytes) {
+  if (!keeps_tail_) return;
+  if (bytes.size() > kTailBytes) bytes = bytes.last(kTailBytes);
+  if (tail_.size() > 2 * kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
+  tail_.append(bytes.data(), bytes.size());
+}
+
 bool OutputToLog::Move() {
   if (!pipe_.valid()) return false;
   ssize_t size = ::read(pipe_.get(), block, sizeof block);
   if (size > 0) {
     const std::span<const char> piece(block, static_cast<size_t>(size));
     log_.Write(piece);
+    Remember(piece);
     client_.Send(piece);
     return true;
   }
@@ -160,6 +174,7 @@ void OutputToDaemon::Read() {
   if (size <= 0) return pipe_.Reset();
   printed_bytes_ += size;
   rest_ = {block_.get(), static_cast<size_t>(size)};
+  Remember(rest_);
   client_.Send(rest_);
   if (last_bytes_ < 0) return;
   last_bytes_ -= size;

@@ -91,6 +91,10 @@ class CommandOutput {
   // Closes the end that is read: who prints gets SIGPIPE.
   void BreakPipe() { pipe_.Reset(); }
   bool is_broken() const { return !pipe_.valid(); }
+  // From now on the last that is printed is kept for TakeTail.
+  void KeepTail() { keeps_tail_ = true; }
+  // The last that was printed since the last call: kTailBytes at most.
+  std::string TakeTail();
   // Reads from this one from now on. REQUIRES: it is broken.
   void UsePipe(UniqueFd pipe) { pipe_ = std::move(pipe); }
 
@@ -109,8 +113,16 @@ class CommandOutput {
   virtual int first_error() const = 0;  // errno of the first failed write, 0 for none
 
  protected:
+  static constexpr size_t kTailBytes = 64 << 10;
+  // For TakeTail.
+  void Remember(std::span<const char> bytes);
+
   UniqueFd pipe_;
   OutputToClient client_;
+
+ private:
+  bool keeps_tail_ = false;
+  std::string tail_;
 };
 
 // Moves a stream from the command's pipe into a log. For a daemon's own supervisor, whose user may write that file

@@ -1,6 +1,8 @@
 #include "daemon/process/supervisor/supervisor.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 #include "daemon/process/supervisor/command_output.h"
 #include "storage/base/clock.h"
 #include "storage/base/environment.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
@@ -40,6 +43,14 @@ std::string StepOf(ErrorCode code) {
   if (code == ErrorCode::kToolMissing) return kToolMissingStep;
   if (code == ErrorCode::kNotPermitted) return kNotPermittedStep;
   return kPlanStep;
+}
+
+constexpr uint64_t kMostStepFileBytes = uint64_t{4} << 30;
+constexpr int kTurnsForTail = 8;
+
+std::string HowItEnded(std::optional<int> status) {
+  if (status && WIFEXITED(*status)) return "ended with exit code " + std::to_string(WEXITSTATUS(*status));
+  return status && WIFSIGNALED(*status) ? "was ended by " + SignalName(WTERMSIG(*status)) : "could not be ended";
 }
 
 std::vector<std::string> ShellCommand(const std::string& command) {
@@ -210,35 +221,69 @@ void Supervisor::TakeLease(const Result<std::vector<std::string>>& variables) {
     if (!digest_.empty() && !IsDaemonsVariable(variable)) return Fail({"digest", EPERM});
     SetVariable(request_.environment, variable);
   }
-  const Status planned = MakePlan();
-  if (!planned.ok()) {
-    return Fail(
-        {StepOf(planned.code()) + planned.why() + (planned.remedy().empty() ? "" : "; " + planned.remedy()), EINVAL});
+  const Status begun = tool_run_.Begin(*tool_, request_, folder_.path(), digest_.empty());
+  if (!begun.ok()) return FailPlan(begun);
+  NextQuestion();
+}
+
+void Supervisor::FailPlan(const Status& why) {
+  Fail({StepOf(why.code()) + why.why() + (why.remedy().empty() ? "" : "; " + why.remedy()), EINVAL});
+}
+
+void Supervisor::NextQuestion() {
+  if (tool_run_.questions().empty()) return BeginCommand();
+  const LaunchFailure failure = StartStep(Phase::kAsking, tool_run_.questions().front());
+  if (!failure.step.empty()) Fail(failure);
+}
+
+// How it came out is for the plan to see: its answer is a file.
+void Supervisor::OnQuestionGone() {
+  if (unkillable_ > 0) {
+    return Fail({std::string(kPlanStep) + "'" + tool_run_.questions().front().name +
+                     "' left processes that cannot be ended; restart the node",
+                 EBUSY});
+  }
+  if (stop_asked_) {
+    stopped_ = true;
+    end_ = CommandEnded{.ended_unix_ns = tree_.command().ended_unix_ns};
+    return Finish();
+  }
+  tool_run_.questions().pop_front();
+  NextQuestion();
+}
+
+void Supervisor::BeginCommand() {
+  Result<ToolPlan> plan = tool_run_.MakePlan(request_);
+  if (!plan.ok()) return FailPlan(plan.status());
+  std::string program;
+  const bool is_wrapped = !tool_->needs.program.empty() && !request_.argv.empty();
+  const bool may_depend_on_folder = is_wrapped && request_.argv[0].find('/') != std::string::npos &&
+                                    !request_.argv[0].starts_with('/');
+  if (is_wrapped && !may_depend_on_folder) {
+    // A vendor's program would say it in its own words, or not at all.
+    const int error = FindProgram(request_.argv[0], request_.environment, program);
+    if (error != 0) return Fail({"exec", error});
+  }
+  steps_.assign(plan->after.begin(), plan->after.end());
+  if (!request_.check.empty()) steps_.push_back({kCheckStep, ShellCommand(request_.check)});
+  request_.argv = std::move(plan->argv);
+  request_.environment = std::move(plan->environment);
+  if (tool_->judge != nullptr) {
+    stdout_->KeepTail();
+    stderr_->KeepTail();
   }
   const LaunchFailure failure = StartChild(Phase::kCommand, request_.argv);
   if (!failure.step.empty()) Fail(failure);
 }
 
-Status Supervisor::MakePlan() {
-  ASSIGN_OR_RETURN(const ToolOptions options, ReadToolOptions(*tool_, request_.options));
-  RETURN_IF_ERROR(CheckToolRequest(*tool_, request_.argv, request_.options));
-  const PlanInput input{request_, options, folder_.path()};
-  if (tool_->probe != nullptr) RETURN_IF_ERROR(tool_->probe(input));
-  ASSIGN_OR_RETURN(ToolPlan plan, tool_->plan(input));
-  if (plan.argv.empty()) return kprof::Fail(ErrorCode::kToolFailed, request_.tool, "its plan has no program");
-  steps_.assign(plan.after.begin(), plan.after.end());
-  if (!request_.check.empty()) steps_.push_back({kCheckStep, ShellCommand(request_.check)});
-  request_.argv = std::move(plan.argv);
-  request_.environment = std::move(plan.environment);
-  return OkStatus();
-}
-
 // An empty step: it is there.
-LaunchFailure Supervisor::StartChild(Phase phase, std::vector<std::string> argv) {
+LaunchFailure Supervisor::StartChild(Phase phase, std::vector<std::string> argv, int stdout_fd) {
   ReadyStream(phase, *stdout_, out_);
   ReadyStream(phase, *stderr_, err_);
   request_.argv.swap(argv);  // all else is the same for a step
-  const ChildOutput output{out_.write.get(), err_.write.get(), metric_pipe_.write.get()};
+  const ChildOutput output{stdout_fd >= 0 ? stdout_fd : out_.write.get(),
+                           phase == Phase::kAsking && stdout_fd >= 0 ? stdout_fd : err_.write.get(),
+                           metric_pipe_.write.get()};
   StartedChild started = StartCommandChild(request_, own_nofile_, output);
   request_.argv.swap(argv);
   if (!started.failure.step.empty()) return started.failure;
@@ -249,6 +294,21 @@ LaunchFailure Supervisor::StartChild(Phase phase, std::vector<std::string> argv)
   command_over_ = took_kill_ = killing_ = false;
   kill_at_ns_ = next_round_at_ns_ = give_up_at_ns_ = kNever;
   return {};
+}
+
+// Of a question, standard error goes into its file, too: it is nothing that the command printed.
+LaunchFailure Supervisor::StartStep(Phase phase, const ToolStep& step) {
+  UniqueFd file;
+  if (!step.stdout_file.empty()) {
+    const std::string path = folder_.path() + "/" + step.stdout_file;
+    file.Reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file.valid()) return {"output folder", errno};
+    request_.limits.push_back({RLIMIT_FSIZE, kMostStepFileBytes, kMostStepFileBytes});
+  }
+  LaunchFailure failure = StartChild(phase, step.argv, file.get());
+  if (file.valid()) request_.limits.pop_back();
+  if (failure.step.empty() && step.limit_ms > 0) kill_at_ns_ = In(step.limit_ms);
+  return failure;
 }
 
 // A command whose reader is gone gets SIGPIPE. A step does not: what it is for is not what it prints.
@@ -294,7 +354,7 @@ void Supervisor::ReadReport() {
   ssize_t size = ::read(child_->report_fd.get(), &byte, 1);
   if (size < 0 && errno == EINTR) return;
   if (size > 0) {
-    if (phase_ != Phase::kCommand) return child_->Go();  // nobody is asked for a step
+    if (phase_ != Phase::kCommand || started_) return child_->Go();  // nobody is asked for a step, or a second try
     channel_.Send(LaunchMessage::kPrepared);
     host_before_mono_ns_ = ReadClockNs(CLOCK_MONOTONIC);
     host_before_ = ReadHostCpu();
@@ -303,7 +363,7 @@ void Supervisor::ReadReport() {
   child_->report_fd.Reset();
   const ChildReport& report = *child_->report;
   if (report.step[0] != '\0' || report.mono_ns == 0) return;  // told when it has been reaped
-  if (phase_ != Phase::kCommand) return;
+  if (phase_ != Phase::kCommand || started_) return;
   started_ = true;
   channel_.Send(LaunchMessage::kStarted, EncodeCommandStarted({child_->pid, report.unix_ns, report.mono_ns}));
 }
@@ -368,7 +428,8 @@ void Supervisor::OnTreeGone() {
     done_ = true;
     return;
   }
-  phase_ == Phase::kCommand ? OnCommandGone() : OnStepGone();
+  if (phase_ == Phase::kCommand) return OnCommandGone();
+  phase_ == Phase::kAsking ? OnQuestionGone() : OnStepGone();
 }
 
 void Supervisor::OnCommandGone() {
@@ -378,9 +439,30 @@ void Supervisor::OnCommandGone() {
     return Fail({std::move(step), report.error});
   }
   end_ = EndOf(tree_.usage());
-  if (unkillable_ > 0 || end_->exit_code != 0) steps_.clear();
+  if (RunsAgain()) return;
+  if (unkillable_ > 0 || end_->exit_code != 0 || !end_->tool_error.empty()) steps_.clear();
   if (started_) channel_.Send(LaunchMessage::kCommandOver);
   NextStep();
+}
+
+// The tool judges how the command ended. True: it runs once more.
+bool Supervisor::RunsAgain() {
+  end_->tries = tries_;
+  if (!started_ || stopped_ || unkillable_ > 0 || tool_->judge == nullptr) return false;
+  for (int turn = 0; turn < kTurnsForTail; ++turn) {  // the end of it may still be in the pipe
+    stdout_->Turn();
+    stderr_->Turn();
+  }
+  const std::string printed = stdout_->TakeTail() + "\n" + stderr_->TakeTail();
+  const TriedCommand tried{end_->exit_code, end_->signal, printed, tries_};
+  if (!tool_run_.TriesAgain(request_, tried, *end_)) return false;
+  const TreeUsage usage = tree_.usage();
+  const LaunchFailure failure = StartChild(Phase::kCommand, request_.argv);
+  if (!failure.step.empty()) return false;
+  earlier_cpu_ns_ += usage.user_cpu_ns + usage.system_cpu_ns;
+  ++tries_;
+  end_.reset();
+  return true;
 }
 
 void Supervisor::OnStepGone() {
@@ -398,7 +480,11 @@ void Supervisor::OnStepGone() {
     stopped_ |= stop_asked_;  // also where it left but processes
     end_ = CommandEnded{.ended_unix_ns = tree_.command().ended_unix_ns, .unkillable_processes = unkillable_};
   }
-  if (!well) {
+  const bool is_spared = !well && !before && unkillable_ == 0 && !stop_asked_ && steps_.front().is_optional;
+  if (is_spared) {
+    tool_run_.AddNote("step_failed: the step '" + steps_.front().name + "' of its tool " + HowItEnded(status));
+    steps_.pop_front();
+  } else if (!well) {
     end_->failed_step = before ? kPrepareStep : steps_.front().name;
     if (status && WIFEXITED(*status)) end_->step_exit_code = WEXITSTATUS(*status);
     if (status && WIFSIGNALED(*status)) end_->step_signal = WTERMSIG(*status);
@@ -417,7 +503,7 @@ void Supervisor::NextStep() {
     steps_.clear();
   }
   if (steps_.empty()) return BeginOutputs();
-  const LaunchFailure failure = StartChild(Phase::kAfter, steps_.front().argv);
+  const LaunchFailure failure = StartStep(Phase::kAfter, steps_.front());
   if (failure.step.empty()) return;
   end_->failed_step = steps_.front().name;
   BeginOutputs();
@@ -471,6 +557,7 @@ void Supervisor::HandOver() {
 void Supervisor::Finish() {
   phase_ = Phase::kOver;
   end_->stopped = stopped_;
+  end_->tool_notes = tool_run_.notes();
   out_.write.Reset();
   err_.write.Reset();
   metric_pipe_.write.Reset();
@@ -525,7 +612,7 @@ void Supervisor::ReportOthers(const TreeUsage& usage, CommandEnded& ended) const
   std::optional<HostCpu> after = ReadHostCpu();
   if (!after) return;
   std::optional<int64_t> others_ns =
-      OthersCpuNs(*host_before_, *after, usage.user_cpu_ns + usage.system_cpu_ns + self_ns);
+      OthersCpuNs(*host_before_, *after, usage.user_cpu_ns + usage.system_cpu_ns + earlier_cpu_ns_ + self_ns);
   if (!others_ns) return;
   ended.host_cpus = after->cpus;
   ended.host_wall_ns = wall_ns;

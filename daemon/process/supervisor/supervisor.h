@@ -1,5 +1,5 @@
-// One run's life under the protocol of launch_protocol.h, from request to end: steps before the lease, the plan, the
-// command, steps after it, the files that they left. The only file here that decides when.
+// One run's life under the protocol of launch_protocol.h, from request to end: steps before the lease, the plan and the
+// questions before it, the command, maybe more than once, steps after it, the files that they left. The only file here that decides when.
 //
 // One thread, one poll loop, no waiting anywhere else. It ends when the tree is gone and reported, or, when nobody is
 // at the other end of the channel any more, when the tree is gone; and in any case a bounded time after it began to
@@ -21,6 +21,7 @@
 #include "daemon/process/supervisor/command_output.h"
 #include "daemon/process/supervisor/control_channel.h"
 #include "daemon/process/supervisor/process_tree.h"
+#include "daemon/process/supervisor/tool_run.h"
 
 namespace kprof {
 
@@ -40,6 +41,7 @@ class Supervisor {
     kNothing,  // no request has come
     kBefore,   // the step before the lease
     kWaiting,  // for the lease
+    kAsking,   // a question of the tool to its program
     kCommand,
     kAfter,    // a step after the command
     kOutputs,  // they are handed over
@@ -53,10 +55,15 @@ class Supervisor {
   void TakeRequest(Result<LaunchRequest> request);
   bool MakeStreams();
   void TakeLease(const Result<std::vector<std::string>>& variables);
-  Status MakePlan();
-  LaunchFailure StartChild(Phase phase, std::vector<std::string> argv);
+  void NextQuestion();
+  void OnQuestionGone();
+  void BeginCommand();
+  bool RunsAgain();
+  LaunchFailure StartChild(Phase phase, std::vector<std::string> argv, int stdout_fd = -1);
+  LaunchFailure StartStep(Phase phase, const ToolStep& step);
   static void ReadyStream(Phase phase, CommandOutput& stream, OutputPipe& pipe);
   void Fail(const LaunchFailure& failure);
+  void FailPlan(const Status& why);
   void Stop(int64_t grace_ms);
   void ReadReport();
   void OnChildren();
@@ -83,6 +90,9 @@ class Supervisor {
   Phase phase_ = Phase::kNothing;
   LaunchRequest request_;  // later with the environment and the command of its plan
   const Tool* tool_ = nullptr;
+  ToolRun tool_run_;
+  int64_t tries_ = 1;           // of the command
+  int64_t earlier_cpu_ns_ = 0;  // of tries before this one
   OutputFolder folder_;
   int folder_error_ = 0;        // why there is none
   int64_t began_unix_ns_ = 0;   // files that are older are not the run's

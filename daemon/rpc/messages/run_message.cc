@@ -49,6 +49,7 @@ static_assert(static_cast<int>(RunState::kCancelled) + 1 == v1::RUN_STATE_CANCEL
 
 static_assert(static_cast<int>(ToolOptionType::kText) + 1 == v1::Tool::Option::TYPE_TEXT);
 static_assert(static_cast<int>(ToolOptionType::kSwitch) + 1 == v1::Tool::Option::TYPE_SWITCH);
+static_assert(static_cast<int>(ToolOptionType::kJson) + 1 == v1::Tool::Option::TYPE_JSON);
 
 void FillTool(const Tool& tool, v1::Tool& out) {
   out.set_name(std::string(tool.name));

@@ -7,6 +7,7 @@
 #include "daemon/capture/ncu_lock.h"
 #include "daemon/capture/tools.h"
 #include "daemon/runs/audit/audit_log.h"
+#include "daemon/runs/command/given_files.h"
 #include "daemon/runs/command/launch_spool.h"
 #include "daemon/runs/command/run_end.h"
 #include "daemon/runs/command/run_folder.h"
@@ -147,11 +148,14 @@ void CommandLife::PrepareFiles() {
       }
     }
     SetVariable(request.environment, StateMarker(context_.catalog.layout()));
+    if (!tool_.needs.program.empty()) SetToolVariables(request.environment);
     request.output_head_bytes = context_.output.head_bytes;
     request.output_tail_bytes = context_.output.tail_bytes;
     request.most_outputs = context_.outputs.files;
     if (starter == RunStarter::kDaemon) request.output_folder = OutputFolderOf(id);
     ASSIGN_OR_RETURN(prepared.files, CreateRunFolder(context_.files, context_.catalog.layout(), id));
+    RETURN_IF_ERROR(
+        WriteGivenFiles(context_.files, context_.catalog.layout(), id, tool_, request.options, row_.labels));
     if (starter == RunStarter::kClient) {
       const std::string progress = context_.catalog.layout().ArtifactPath(id, kProgressName);
       ASSIGN_OR_RETURN(prepared.files.held, context_.files.OpenForRead(progress));
@@ -159,6 +163,15 @@ void CommandLife::PrepareFiles() {
     return prepared;
   };
   OnWorker<Prepared>(context_.workers, std::move(work), &CommandLife::OnFilesPrepared);
+}
+
+// For kprof-launch, which finds the tool's program.
+void CommandLife::SetToolVariables(std::vector<std::string>& environment) const {
+  const auto set = [&](const char* name, const std::string& value) {
+    if (!value.empty()) SetVariable(environment, std::string(name) + "=" + value);
+  };
+  set(kToolPathVariable, context_.tool_path);
+  if (tool_.needs.ncu_lock) set(kNcuFolderVariable, context_.ncu_folder);
 }
 
 void CommandLife::OnFilesPrepared(Result<Prepared> prepared) {
@@ -173,7 +186,10 @@ void CommandLife::OnFilesPrepared(Result<Prepared> prepared) {
 void CommandLife::PrepareDevices(std::function<void()> then) {
   DeviceHold::Needs needs;
   needs.profilers_paused = tool_.needs.dcgm_paused;
-  if (tool_.needs.ncu_lock) needs.ncu_locks = NcuPlaceFor(environment_, kUsualNcuFolder).locks;
+  if (tool_.needs.ncu_lock) {
+    const std::string& own = context_.ncu_folder;
+    needs.ncu_locks = NcuPlaceFor(environment_, own.empty() ? kUsualNcuFolder : own).locks;
+  }
   hold_.Prepare(std::move(needs), [this, then = std::move(then)](const DeviceHold::Ready& ready) {
     if (ended_) return;
     preparing_devices_ = false;

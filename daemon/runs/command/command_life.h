@@ -64,6 +64,7 @@ class CommandLife final : public Life {
   void OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (CommandLife::*then)(Result<T>));
   void CommitPreparing(std::function<void()> then);
   void PrepareFiles();
+  void SetToolVariables(std::vector<std::string>& environment) const;
   void OnFilesPrepared(Result<Prepared> prepared);
   void PrepareDevices(std::function<void()> then);
   std::vector<std::string> DeviceVariables(const std::vector<std::string>& environment) const;

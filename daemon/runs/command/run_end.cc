@@ -40,6 +40,7 @@ namespace {
 constexpr int32_t kMostExitCode = 255;
 constexpr int64_t kMostProcesses = 4 << 20;           // the kernel has no more pids
 constexpr int64_t kMostSwitches = int64_t{1} << 53;   // what a metric holds exactly
+constexpr int64_t kMostTold = 1000;                   // tries
 constexpr int64_t kMostElapsedNs = int64_t{1} << 52;  // 52 days: on all CPUs still a number
 
 void Bound(int64_t& value, int64_t most) {
@@ -73,6 +74,8 @@ CommandEnded ClampReportedEnd(CommandEnded said, int64_t elapsed_ns) {
   }
   if (said.step_exit_code) said.step_exit_code = std::clamp(*said.step_exit_code, 0, kMostExitCode);
   if (said.step_signal) said.step_signal = std::clamp(*said.step_signal, 1, NSIG - 1);
+  said.tries = std::clamp<int64_t>(said.tries, 1, kMostTold);
+  if (said.tool_notes.size() > kMostToolNotes) said.tool_notes.resize(kMostToolNotes);
   return said;
 }
 
@@ -90,6 +93,17 @@ void AddCommandMetrics(RunRow& row, const CommandEnded& command) {
   add("max_rss_bytes", command.max_rss_bytes, "bytes");
   add("voluntary_switches", command.voluntary_switches, "count");
   add("involuntary_switches", command.involuntary_switches, "count");
+  if (command.tries > 1) add("tries", command.tries, "count");
+}
+
+// "code: message".
+std::optional<TrustReason> ReasonOfNote(const std::string& note) {
+  constexpr size_t kMostCodeBytes = 64;
+  const size_t colon = note.find(": ");
+  if (colon == 0 || colon > kMostCodeBytes) return std::nullopt;
+  const std::string code = note.substr(0, colon);
+  if (code.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") != std::string::npos) return std::nullopt;
+  return TrustReason{code, ClippedText(note.substr(colon + 2), kMostToolNoteBytes)};
 }
 
 void AddTrust(RunRow& row, const CommandEnded& command) {
@@ -103,6 +117,9 @@ void AddTrust(RunRow& row, const CommandEnded& command) {
                                                    " processes changed their identity and could not be ended"});
   }
   if (std::optional<TrustReason> busy = HostBusy(command)) row.trust.push_back(*std::move(busy));
+  for (const std::string& note : command.tool_notes) {
+    if (std::optional<TrustReason> reason = ReasonOfNote(note)) row.trust.push_back(*std::move(reason));
+  }
 }
 
 // The stored message begins with the act; what follows is the cause.
@@ -166,6 +183,12 @@ std::optional<Status> WhyCommandFailed(const CommandEnded& command, const RunRow
     remedy = "see kprofctl logs " + row.id + " --stderr";
   } else if (row.stdout_bytes > 0) {
     remedy = "see kprofctl logs " + row.id;
+  }
+  if (!command.tool_error.empty()) {
+    const std::optional<ErrorCode> said = ErrorCodeByName(command.tool_error);
+    const ErrorCode code = said == ErrorCode::kNoKernels ? *said : ErrorCode::kToolFailed;
+    return Fail(code, "run " + row.id, ClippedText(command.tool_error_why, kMostToolNoteBytes),
+                ClippedText(command.tool_error_remedy, kMostToolNoteBytes));
   }
   if (command.signal) {
     return Fail(ErrorCode::kCommandFailed, "run " + row.id, "the command was ended by " + SignalName(*command.signal),

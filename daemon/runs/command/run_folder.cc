@@ -2,8 +2,11 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "daemon/launch/launch_request.h"
 #include "daemon/runs/command/device_watch.h"
+#include "daemon/runs/command/given_files.h"
 
 namespace kprof {
 
@@ -47,8 +50,11 @@ Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std
     return OkStatus();
   };
   // In the order of their names, as the catalog lists them.
+  ASSIGN_OR_RETURN(collected.artifacts, FindGivenFiles(files, layout, run_id));
   RETURN_IF_ERROR(finish(kStderrName, OutputStream::kStderr, collected.stderr_log));
   RETURN_IF_ERROR(finish(kStdoutName, OutputStream::kStdout, collected.stdout_log));
+  std::sort(collected.artifacts.begin(), collected.artifacts.end(),
+            [](const ArtifactRow& a, const ArtifactRow& b) { return a.name < b.name; });
   RETURN_IF_ERROR(files.Remove(progress));
   if (!has_samples) RETURN_IF_ERROR(RemoveSamplePart(files, layout, run_id));
   if (collected.artifacts.empty() && !has_samples) {

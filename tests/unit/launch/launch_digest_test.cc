@@ -60,6 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
                            [](LaunchRequest& r) { r.environment.emplace_back("KPROF_STATEX=1"); }},
                     Change{"more than a word in a variable of the daemon's",
                            [](LaunchRequest& r) { r.environment.emplace_back("CUDA_VISIBLE_DEVICES=$(reboot)"); }},
+                    Change{"a quote in the folders of vendors' programs",
+                           [](LaunchRequest& r) { r.environment.emplace_back("KPROF_TOOL_PATH=/opt/'x"); }},
                     Change{"a line more in a variable of the daemon's",
                            [](LaunchRequest& r) { r.environment.emplace_back("KPROF_STATE=1\nLD_PRELOAD=x"); }},
                     Change{"a variable of the daemon's without a value",
@@ -85,6 +87,11 @@ INSTANTIATE_TEST_SUITE_P(All, WhatTheDaemonDecides,
                                                 [](LaunchRequest& r) {
                                                   r.environment.emplace_back("KPROF_RUN_ID=a");
                                                   r.environment.emplace_back("KPROF_STATE=1-2");
+                                                }},
+                                         Change{"folders of vendors' programs and of ncu's lock",
+                                                [](LaunchRequest& r) {
+                                                  r.environment.emplace_back("KPROF_TOOL_PATH=/opt/nvidia/bin:/a");
+                                                  r.environment.emplace_back("KPROF_NCU_FOLDER=/run/kprofd-helper/ncu");
                                                 }},
                                          Change{"devices",
                                                 [](LaunchRequest& r) {

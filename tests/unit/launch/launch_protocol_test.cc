@@ -53,6 +53,11 @@ CommandEnded SomeEnd() {
   ended.metrics_dropped_bytes = 9;
   ended.failed_step = "check";
   ended.step_exit_code = 3;
+  ended.tries = 2;
+  ended.tool_error = "tool_failed";
+  ended.tool_error_why = "no permission";
+  ended.tool_error_remedy = "ask root";
+  ended.tool_notes = {"retried: try 1", ""};
   return ended;
 }
 
@@ -226,7 +231,7 @@ TEST(LaunchProtocol, RefusesAStreamThatDoesNotBeginWithOurHello) {
 TEST(LaunchProtocol, HasTheBytesOfItsVersion) {
   std::string bytes;
   for (const Message& message : EveryMessage()) bytes += message.bytes;
-  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x05\0\0\0", 13));
+  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x06\0\0\0", 13));
   EXPECT_EQ(Sha256Of(bytes), "2f0b8b1726518fc900e63887c75f3a0e3b298bb1b1b95e9433d750ac0b2788d1")
       << "of version " << kLaunchProtocolVersion;
 }

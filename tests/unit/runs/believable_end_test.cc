@@ -51,6 +51,48 @@ TEST(ClampReportedEnd, BoundsWhatIsNot) {
   EXPECT_LT(believed.leftover_processes, 10'000'000);
 }
 
+TEST(ClampReportedEnd, BoundsWhatAToolSays) {
+  CommandEnded said;
+  said.tries = int64_t{1} << 60;
+  said.tool_notes.assign(1000, "retried: x");
+  const CommandEnded believed = ClampReportedEnd(said, kElapsedNs);
+  EXPECT_LE(believed.tries, 1000);
+  EXPECT_EQ(believed.tool_notes.size(), kMostToolNotes);
+}
+
+// What a tool says of its run becomes trust and error; its own words for them are no codes of ours.
+TEST(ToolsWords, BecomeTrust) {
+  CommandEnded said;
+  said.exit_code = 0;
+  said.tries = 2;
+  said.tool_notes = {"retried: try 1: x", "No Code: y", "nothing", ": z", std::string(100, 'a') + ": w"};
+  RunRow row;
+  SetCommandEnded(row, said);
+  ASSERT_EQ(row.trust.size(), 1U);
+  EXPECT_EQ(row.trust[0].code, "retried");
+  EXPECT_EQ(row.trust[0].message, "try 1: x");
+  EXPECT_EQ(row.metrics.back().name, "tries");
+}
+
+TEST(ToolsWords, ComeBeforeTheExitCode) {
+  RunRow row;
+  row.id = "r1";
+  CommandEnded said;
+  said.exit_code = 9;
+  said.tool_error = "tool_failed";
+  said.tool_error_why = "ncu cannot take its lock";
+  said.tool_error_remedy = "set TMPDIR";
+  const std::optional<Status> why = WhyCommandFailed(said, row);
+  ASSERT_TRUE(why.has_value());
+  EXPECT_EQ(why->code(), ErrorCode::kToolFailed);
+  EXPECT_EQ(why->remedy(), "set TMPDIR");
+  said.exit_code = 0;
+  said.tool_error = "no_kernels";
+  EXPECT_EQ(WhyCommandFailed(said, row)->code(), ErrorCode::kNoKernels);
+  said.tool_error = "storage_broken";  // not a tool's to say
+  EXPECT_EQ(WhyCommandFailed(said, row)->code(), ErrorCode::kToolFailed);
+}
+
 TEST(ClampReportedEnd, KnowsNoNegativeNumbers) {
   CommandEnded said;
   said.exit_code = -1;

@@ -1,0 +1,67 @@
+// The parts that the tools of ncu share, `ncu` and `annotation`: the command line, the export of the report, and what
+// its messages mean. A tool chooses what is collected, and of which kernels.
+//
+// ncu's own messages go into a log of its own (--log-file), so they are never mistaken for the command's. Clocks are
+// left alone (--clock-control none): kprofd holds them, and ncu would give back what is not its own.
+//
+// Values; any thread, but for JudgeNcu and the writing of tool.json, which touch files in the tool's folder.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/capture/ncu_answers.h"
+#include "daemon/capture/tool.h"
+
+namespace kprof {
+
+inline constexpr std::string_view kNcuReport = "report.ncu-rep";
+inline constexpr std::string_view kNcuCsv = "report.csv";
+inline constexpr std::string_view kNcuLog = "ncu.log";
+
+// The reader of the report.
+inline constexpr std::string_view kNcuReader = "";
+
+// What the tools leave, in the order of their rows.
+inline constexpr ToolOutput kNcuOutputs[] = {
+    {.glob = kNcuReport, .reader = kNcuReader, .required = true},
+    {.glob = kNcuCsv},
+    {.glob = "source.csv"},
+    {.glob = "stages.csv"},
+    {.glob = kNcuLog},
+    {.glob = "tool.json"},
+    {.glob = "try*"},  // reports and logs of tries that were repeated
+    {.glob = "**", .reader = "auto"},
+};
+
+// What is collected.
+struct NcuChoice {
+  std::vector<std::string> sets;
+  std::vector<std::string> sections;
+  std::vector<std::string> metrics;        // ours: those that the device does not have are left out
+  std::vector<std::string> older_metrics;  // ours: asked for only where the device is known to have them
+  std::vector<std::string> users_metrics;  // as they are
+  std::vector<std::string> nvtx_ranges;    // kernels in one of these ranges; empty: all
+  bool with_nvtx = false;                  // ranges are recorded, whichever kernels are collected
+  bool with_source = false;
+  bool names_stages = false;  // one more table, with the innermost range in place of the kernel's name
+};
+
+// Options that both tools have: how many launches, and of which kernels; retry.
+Status CheckNcuOptions(const ToolOptions& options);
+
+// Also writes tool.json: program, version, settings and command line, for whoever compares two runs.
+Result<ToolPlan> PlanWithNcu(const PlanInput& input, const NcuChoice& choice);
+
+Result<std::vector<ToolStep>> ProbeNcu(const PlanInput& input);
+
+// By ncu's log and the end of what was printed. One more try is for errors that pass by themselves: those after
+// autotuning, whose best configuration is cached by then, and counters that somebody else had.
+Judgement JudgeNcu(const PlanInput& input, const TriedCommand& tried);
+
+// "a,b" as a list; an empty part does not count.
+std::vector<std::string> CommaList(std::string_view text);
+
+}  // namespace kprof
