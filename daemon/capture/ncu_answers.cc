@@ -46,9 +46,9 @@ std::string CachePath(const PlanInput& input) {
   }
   const char* devices = FindVariable(input.request.environment, "CUDA_VISIBLE_DEVICES");
   Sha256 sum;
-  for (const std::string& part : {std::string(resolved), std::to_string(about.st_size),
-                                  std::to_string(about.st_mtim.tv_sec), std::to_string(about.st_mtim.tv_nsec),
-                                  std::string(devices == nullptr ? "all" : devices)}) {
+  for (const std::string& part :
+       {std::string(resolved), std::to_string(about.st_size), std::to_string(about.st_mtim.tv_sec),
+        std::to_string(about.st_mtim.tv_nsec), std::string(devices == nullptr ? "all" : devices)}) {
     sum.Add(part + "\n");
   }
   return folder + "/ncu-" + sum.Finish().substr(0, 32);
@@ -114,8 +114,7 @@ std::string ReadToolFile(const std::string& path, size_t most_bytes) {
     text.resize(before + wanted);
     size_t got = 0;
     while (got < wanted) {
-      const ssize_t size =
-          ::pread(file.get(), text.data() + before + got, wanted - got, at + static_cast<off_t>(got));
+      const ssize_t size = ::pread(file.get(), text.data() + before + got, wanted - got, at + static_cast<off_t>(got));
       if (size < 0 && errno == EINTR) continue;
       if (size <= 0) break;
       got += static_cast<size_t>(size);
@@ -160,7 +159,8 @@ std::optional<MetricNames> MetricNamesIn(std::string_view text) {
 
 bool NcuAnswers::HasMetric(std::string_view metric) const {
   // Those are no counters: ncu knows them of the launch itself, and does not list them.
-  for (const std::string_view prefix : {"launch__", "device__", "nvlink__", "numa__", "smsp__pcsamp", "sass__"}) {
+  for (const std::string_view prefix :
+       {"launch__", "device__", "nvlink__", "numa__", "smsp__pcsamp", "sass__", "sm__maximum_warps_per_active_cycle"}) {
     if (metric.starts_with(prefix)) return true;
   }
   return !metrics || metrics->contains(metric.substr(0, metric.find('.')));

@@ -1,6 +1,6 @@
-// What an installed ncu says of itself and of the devices that it sees: its version, and the metrics that they have. To
-// ask costs seconds, so the answers are kept in the caller's cache folder ($XDG_CACHE_HOME/kprof, else
-// $HOME/.cache/kprof): one file for each program (path, size, time of its last change) and set of visible devices.
+// The answers of an installed ncu: its version, and the metrics of the devices that it sees. To ask costs seconds, so the
+// answers are kept in the caller's cache folder ($XDG_CACHE_HOME/kprof, else $HOME/.cache/kprof): one file for each
+// program (path, size, time of its last change) and set of visible devices.
 //
 // kprof-launch asks, as the caller, on the run's devices, before the command: AskNcu gives the questions, and when they
 // are answered ReadNcuAnswers reads them. Both block for small files.

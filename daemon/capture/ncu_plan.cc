@@ -36,8 +36,8 @@ bool IsSafeNcuFolder(const std::string& folder) {
          (about.st_uid == 0 || about.st_uid == ::geteuid());
 }
 
-// All users' ncus of this daemon lock each other out in one folder. The command gets its caller's TMPDIR back: caches of
-// compilers and autotuners lie in it. Not where ncu could not take its lock in that: nobody promises that ncu alone,
+// All users' ncus of this daemon lock each other out in one folder. The command gets its caller's TMPDIR back: caches
+// of compilers and autotuners lie in it. Not where ncu could not take its lock in that: nobody promises that ncu alone,
 // and not its part within the command, looks for it. Returns the words before the command.
 std::vector<std::string> SetNcuTmpdir(std::vector<std::string>& environment, const std::vector<std::string>& command) {
   const char* named = FindVariable(environment, kNcuFolderVariable);
@@ -112,14 +112,13 @@ std::string ListOf(const std::vector<std::string>& texts) {
 // Where it cannot be written the run is none the worse.
 void WriteSettings(const PlanInput& input, const NcuAnswers& answers, const ChosenMetrics& metrics,
                    const std::vector<std::string>& argv) {
-  const std::string text =
-      "{\"schema\":\"kprof.tool.v1\",\"tool\":" + JsonQuoted(input.request.tool) +
-      ",\"program\":" + JsonQuoted(ReadableText(input.program)) +
-      ",\"version\":" + (answers.version.empty() ? "null" : JsonQuoted(answers.version)) +
-      ",\"clock_control\":\"none\",\"cache_control\":\"all\",\"replay_mode\":" +
-      JsonQuoted(input.options["replay-mode"].empty() ? "kernel" : input.options["replay-mode"]) +
-      ",\"metrics_checked\":" + (answers.metrics ? "true" : "false") +
-      ",\"metrics_left_out\":" + ListOf(metrics.left_out) + ",\"argv\":" + ListOf(argv) + "}\n";
+  const std::string text = "{\"schema\":\"kprof.tool.v1\",\"tool\":" + JsonQuoted(input.request.tool) +
+                           ",\"program\":" + JsonQuoted(ReadableText(input.program)) +
+                           ",\"version\":" + (answers.version.empty() ? "null" : JsonQuoted(answers.version)) +
+                           ",\"clock_control\":\"none\",\"cache_control\":\"all\",\"replay_mode\":" +
+                           JsonQuoted(input.options["replay-mode"].empty() ? "kernel" : input.options["replay-mode"]) +
+                           ",\"metrics_checked\":" + (answers.metrics ? "true" : "false") +
+                           ",\"metrics_left_out\":" + ListOf(metrics.left_out) + ",\"argv\":" + ListOf(argv) + "}\n";
   const UniqueFd file(
       ::open(Within(input, "tool.json").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file.valid()) [[maybe_unused]]
@@ -195,9 +194,20 @@ Result<ToolPlan> PlanWithNcu(const PlanInput& input, const NcuChoice& choice) {
 
   const std::string_view mode = input.options["replay-mode"];
   std::vector<std::string>& argv = plan.argv;
-  argv = {std::string(input.program), "--target-processes", "all", "--replay-mode",
-          mode.empty() ? "kernel" : std::string(mode), "--clock-control", "none", "--kernel-name-base", "demangled", "-f",
-          "-o", Within(input, "report"), "--log-file", Within(input, kNcuLog)};
+  argv = {std::string(input.program),
+          "--target-processes",
+          "all",
+          "--replay-mode",
+          mode.empty() ? "kernel" : std::string(mode),
+          "--clock-control",
+          "none",
+          "--kernel-name-base",
+          "demangled",
+          "-f",
+          "-o",
+          Within(input, "report"),
+          "--log-file",
+          Within(input, kNcuLog)};
   for (const std::string& set : choice.sets) argv.insert(argv.end(), {"--set", set});
   for (const std::string& section : choice.sections) argv.insert(argv.end(), {"--section", section});
   if (!metrics.asked.empty()) argv.insert(argv.end(), {"--metrics", Joined(metrics.asked)});
@@ -312,23 +322,23 @@ Judgement JudgeNcu(const PlanInput& input, const TriedCommand& tried) {
                               (messages.first_error.empty() ? "" : " (" + messages.first_error + ")"));
     return judgement;
   }
-  if (HoldsAnyOf(messages.errors,
-                 {"err_nvgpuctrperm", "permission", "requires root", "access denied", "insufficient_privileges"})) {
+  if (HoldsAnyOf(messages.errors, {"interprocesslockfailed", "lock file"}) ||
+      (tried.exit_code == 9 && !messages.first_error.empty())) {
     judgement.failed = Fail(ErrorCode::kToolFailed, act,
-                            "NVIDIA's driver does not let this user read the device's counters (ERR_NVGPUCTRPERM): " +
-                                messages.first_error,
-                            kCountersRemedy);
+                            "ncu cannot take its lock " + NcuLockPath(input.request.environment) +
+                                ", which is another user's: " + messages.first_error,
+                            "have its owner or root remove that file, or set TMPDIR to a folder of your own");
+  } else if (HoldsAnyOf(messages.errors, {"err_nvgpuctrperm", "permission", "requires root", "access denied",
+                                          "insufficient_privileges"})) {
+    judgement.failed = Fail(
+        ErrorCode::kToolFailed, act,
+        "NVIDIA's driver does not let this user read the device's counters (ERR_NVGPUCTRPERM): " + messages.first_error,
+        kCountersRemedy);
   } else if (HoldsAnyOf(messages.errors, {"driver resource was unavailable"})) {
     judgement.failed =
         Fail(ErrorCode::kToolFailed, act,
              "the device's counters are in use by another tool, such as DCGM: " + messages.first_error,
              "end or pause it (dcgmi profile --pause), then run it again; --retry 1 tries once more by itself");
-  } else if (HoldsAnyOf(messages.errors, {"interprocesslockfailed", "lock file"}) ||
-             (tried.exit_code == 9 && !messages.first_error.empty())) {
-    judgement.failed = Fail(ErrorCode::kToolFailed, act,
-                            "ncu cannot take its lock " + NcuLockPath(input.request.environment) +
-                                ", which is another user's: " + messages.first_error,
-                            "have its owner or root remove that file, or set TMPDIR to a folder of your own");
   } else if (HoldsAnyOf(messages.warnings + messages.errors, {"no kernels were profiled"})) {
     if (tried.exit_code == 0) {
       judgement.failed = Fail(ErrorCode::kNoKernels, act,

@@ -24,7 +24,7 @@ inline constexpr std::string_view kNcuLog = "ncu.log";
 // The reader of the report.
 inline constexpr std::string_view kNcuReader = "";
 
-// What the tools leave, in the order of their rows.
+// The outputs of both tools.
 inline constexpr ToolOutput kNcuOutputs[] = {
     {.glob = kNcuReport, .reader = kNcuReader, .required = true},
     {.glob = kNcuCsv},
@@ -36,7 +36,7 @@ inline constexpr ToolOutput kNcuOutputs[] = {
     {.glob = "**", .reader = "auto"},
 };
 
-// What is collected.
+// The choice of a tool: sections, metrics, kernels.
 struct NcuChoice {
   std::vector<std::string> sets;
   std::vector<std::string> sections;

@@ -67,7 +67,7 @@ struct ToolOutput {
 struct PlanInput {
   const LaunchRequest& request;
   const ToolOptions& options;
-  std::string_view folder;       // for its outputs; the command has it as KPROF_OUTPUT_DIR
+  std::string_view folder;        // for its outputs; the command has it as KPROF_OUTPUT_DIR
   std::string_view program = {};  // the path of the vendor's program that it needs
 };
 
@@ -97,9 +97,9 @@ struct TriedCommand {
 };
 
 struct Judgement {
-  Status failed;                         // why the run fails; ok: by its exit code, if at all
-  std::string again;                     // why one more try may end well; empty: it would not, or none is left
-  std::vector<std::string> notes = {};   // for the run's trust: "code: message"
+  Status failed;                        // why the run fails; ok: by its exit code, if at all
+  std::string again;                    // why one more try may end well; empty: it would not, or none is left
+  std::vector<std::string> notes = {};  // for the run's trust: "code: message"
 };
 
 struct Tool {

@@ -10,15 +10,25 @@ namespace kprof {
 namespace {
 
 constexpr ToolOption kAnnotationOptions[] = {
-    {.name = "stages", .type = ToolOptionType::kJson, .usual = "",
+    {.name = "stages",
+     .type = ToolOptionType::kJson,
+     .usual = "",
      .meaning = "The stages, and what each has to do: {\"NAME\": {\"flops\": N, \"bytes\": N}}, or @FILE"},
-    {.name = "nvtx", .type = ToolOptionType::kText, .usual = "",
+    {.name = "nvtx",
+     .type = ToolOptionType::kText,
+     .usual = "",
      .meaning = "Profile kernels in these NVTX ranges, commas between (default: the stages, else every kernel)"},
-    {.name = "launch-skip", .type = ToolOptionType::kInteger, .usual = "",
+    {.name = "launch-skip",
+     .type = ToolOptionType::kInteger,
+     .usual = "",
      .meaning = "Launches to leave out before the first that is profiled"},
-    {.name = "launch-count", .type = ToolOptionType::kInteger, .usual = "",
+    {.name = "launch-count",
+     .type = ToolOptionType::kInteger,
+     .usual = "",
      .meaning = "Launches to profile (default: all)"},
-    {.name = "retry", .type = ToolOptionType::kInteger, .usual = "0",
+    {.name = "retry",
+     .type = ToolOptionType::kInteger,
+     .usual = "0",
      .meaning = "More tries after an error that passes: after autotuning, or counters in use"},
 };
 

@@ -23,16 +23,26 @@ constexpr int64_t kFirstNsysRelease = 202101;
 constexpr int64_t kLastNsysRelease = 202602;
 
 constexpr ToolOption kNsysOptions[] = {
-    {.name = "trace", .type = ToolOptionType::kText, .usual = "cuda,nvtx",
+    {.name = "trace",
+     .type = ToolOptionType::kText,
+     .usual = "cuda,nvtx",
      .meaning = "What is traced, with commas between: cuda, nvtx, osrt, cublas, cudnn, nccl, mpi, ..."},
     {.name = "delay", .type = ToolOptionType::kDuration, .usual = "", .meaning = "Begin to trace after this long"},
-    {.name = "duration", .type = ToolOptionType::kDuration, .usual = "",
+    {.name = "duration",
+     .type = ToolOptionType::kDuration,
+     .usual = "",
      .meaning = "Trace this long; the command goes on"},
-    {.name = "capture-range", .type = ToolOptionType::kText, .usual = "none",
+    {.name = "capture-range",
+     .type = ToolOptionType::kText,
+     .usual = "none",
      .meaning = "Trace between cudaProfilerStart and Stop (cudaProfilerApi), or in an NVTX range (nvtx)"},
-    {.name = "nvtx", .type = ToolOptionType::kText, .usual = "",
+    {.name = "nvtx",
+     .type = ToolOptionType::kText,
+     .usual = "",
      .meaning = "The range of --capture-range nvtx, as RANGE@DOMAIN or RANGE"},
-    {.name = "sample", .type = ToolOptionType::kText, .usual = "none",
+    {.name = "sample",
+     .type = ToolOptionType::kText,
+     .usual = "none",
      .meaning = "Sampling of the CPU: none, process-tree, system-wide"},
 };
 
@@ -90,8 +100,13 @@ Result<ToolPlan> PlanNsys(const PlanInput& input) {
            variable.starts_with(std::string(kNcuFolderVariable) + "=");
   });
   std::vector<std::string>& argv = plan.argv;
-  argv = {std::string(input.program), "profile", "--kill=none", "--force-overwrite=true", "--output",
-          InFolder(input, "report"), "--trace=" + std::string(options["trace"]),
+  argv = {std::string(input.program),
+          "profile",
+          "--kill=none",
+          "--force-overwrite=true",
+          "--output",
+          InFolder(input, "report"),
+          "--trace=" + std::string(options["trace"]),
           "--sample=" + std::string(options["sample"])};
   if (options["sample"] == "none") argv.emplace_back("--cpuctxsw=none");
   if (options["trace"].find("cuda") != std::string_view::npos) argv.emplace_back("--cuda-graph-trace=node");

@@ -20,8 +20,8 @@ inline constexpr size_t kMostJsonDepth = 32;
 struct GivenJson {
   enum class Kind { kNull, kBool, kNumber, kText, kList, kObject };
   Kind kind = Kind::kNull;
-  std::string text;                                        // of a text, without quotes and escapes; else as it is written
-  std::vector<GivenJson> items;                            // of a list
+  std::string text;              // of a text, without quotes and escapes; else as it is written
+  std::vector<GivenJson> items;  // of a list
   std::vector<std::pair<std::string, GivenJson>> members;  // of an object, in their order
 
   // Null for a name that the object does not have, and for what is no object.

@@ -12,9 +12,10 @@ namespace {
 // Part of what is summed, so that no sum of another form is ever taken for one of this.
 constexpr std::string_view kForm = "kprof launch 2\n";
 
-constexpr std::array<std::string_view, 7> kDaemonsVariables = {
-    kRunIdVariable,          kStateVariable,         kToolPathVariable,     kNcuFolderVariable,
-    "CUDA_VISIBLE_DEVICES", "NEURON_RT_VISIBLE_CORES", "ROCR_VISIBLE_DEVICES"};
+constexpr std::array<std::string_view, 7> kDaemonsVariables = {kRunIdVariable,         kStateVariable,
+                                                               kToolPathVariable,      kNcuFolderVariable,
+                                                               "CUDA_VISIBLE_DEVICES", "NEURON_RT_VISIBLE_CORES",
+                                                               "ROCR_VISIBLE_DEVICES"};
 
 // A letter that no shell gives a meaning between quotes.
 bool IsPlainLetter(char c) {

@@ -20,8 +20,8 @@ inline constexpr char kStateVariable[] = "KPROF_STATE";
 // The path of a pipe to the supervisor. The command writes the run's metrics there, a JSON object a line
 // (command_output.h).
 inline constexpr char kMetricsVariable[] = "KPROF_METRICS";
-// Of a run whose tool runs a vendor's program, for kprof-launch alone: the command does not get them. Folders where
-// such programs are looked for before PATH, with a colon between them (vendor_program.h).
+// For kprof-launch alone, where the tool runs a vendor's program; the command does not get them. Folders where such
+// programs are looked for before PATH, with a colon between them (vendor_program.h).
 inline constexpr char kToolPathVariable[] = "KPROF_TOOL_PATH";
 // A folder where all users' ncus can lock each other out (ncu_lock.h).
 inline constexpr char kNcuFolderVariable[] = "KPROF_NCU_FOLDER";
@@ -75,9 +75,9 @@ Result<LaunchRequest> DecodeFirstLaunchRequest(std::string_view bytes);
 // supervisor only where root alone could have put it there (vendor_program.h).
 constexpr size_t kLaunchDigestLength = 64;  // hex digits of a SHA-256
 
-// True if kprofd may set "NAME=value": KPROF_RUN_ID, KPROF_STATE, the folders of vendors' programs and of ncu's lock, or
-// a variable that makes devices visible, and a value of letters, digits and the few signs that ids, paths and lists of
-// devices have. Any other value of these variables is the caller's.
+// True if kprofd may set "NAME=value": KPROF_RUN_ID, KPROF_STATE, the folders of vendors' programs and of ncu's lock,
+// or a variable that makes devices visible, and a value of letters, digits and the few signs that ids, paths and lists
+// of devices have. Any other value of these variables is the caller's.
 bool IsDaemonsVariable(std::string_view variable);
 
 // Any thread.

@@ -1,6 +1,6 @@
 // The metrics that kprof asks ncu for, by their identifiers. The tools `ncu` and `annotation` request them
 // (daemon/capture), and analyses read them (daemon/analysis): one list for both, so that nothing is read that nobody
-// asked for. A metric that the device does not have is left out of the request (ncu_questions.h).
+// asked for. A metric that the device does not have is left out of the request (ncu_answers.h).
 //
 // Constants alone; a room may use it without linking this one.
 #pragma once
@@ -88,7 +88,7 @@ inline constexpr std::string_view kFullNcuMetrics[] = {
     "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum",
 };
 
-// That recent devices do not have: asked for where the device says that it has them.
+// Metrics of older devices: asked for where the device says that it has them.
 inline constexpr std::string_view kOlderNcuMetrics[] = {
     "smsp__warp_issue_stalled_memory_dependency_per_warp_active.pct",
 };

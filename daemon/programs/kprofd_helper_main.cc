@@ -23,9 +23,9 @@
 namespace kprof {
 namespace {
 
-constexpr int kFirstInheritedFd = 3;  // of systemd's protocol
+constexpr int kFirstInheritedFd = 3;                           // of systemd's protocol
 constexpr const char* kSystemdsFolder = "/run/kprofd-helper";  // of the socket that it listens at for us
-constexpr mode_t kSocketMode = 0660;  // who connects is asked for its uid besides
+constexpr mode_t kSocketMode = 0660;                           // who connects is asked for its uid besides
 
 int Complain(const Status& status) {
   std::fprintf(stderr, "kprofd-helper: %s\n", status.ToString().c_str());

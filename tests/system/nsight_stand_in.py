@@ -1,5 +1,6 @@
 """NVIDIA's ncu and nsys, as stand-ins (tests/stand_ins/nsight), for captures where no NVIDIA device is."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -30,6 +31,8 @@ class Played:
         with open(self.path, "w", encoding="utf-8") as file:
             json.dump(told, file)
         os.chmod(self.path, 0o644)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self.path + ".tries")
 
     @property
     def option(self):

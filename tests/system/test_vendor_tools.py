@@ -125,11 +125,19 @@ class NcuTest(ToolTest):
                     self.assertIn(word, error["message"] + " " + (error["remedy"] or ""))
 
     def test_anothers_lock_file(self):
-        os.mkdir(self.path("locks"))
-        os.mkdir(self.path("locks/nsight-compute-lock"))  # no file that can be opened
-        error = self.error_of("ncu", "--env", f"TMPDIR={self.path('locks')}", expect="tool_failed")
+        self.played.set(lock_refused=True)
+        error = self.error_of("ncu", expect="tool_failed")
         self.assertIn("nsight-compute-lock", error["message"])
         self.assertIn("TMPDIR", error["remedy"])
+
+    def test_the_command_keeps_its_tmpdir(self):
+        os.mkdir(self.path("tmp"))
+        run = self.capture("ncu", "--env", f"TMPDIR={self.path('tmp')}", command=("sh", "-c", 'echo "$TMPDIR"'))
+        self.assertEqual(self.ctl.run("logs", run["id"]).text, self.path("tmp") + "\n")
+        told = json.loads(self.artifact(run, "tool.json"))["argv"]
+        self.assertIn("/usr/bin/env", told)
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+        self.assertEqual(os.listdir(os.path.join(self.daemon.folder, "ncu")), ["nsight-compute-lock"])
 
     def test_an_unknown_version_runs_and_is_said(self):
         self.played.set(version="2031.1.0.0")
@@ -253,7 +261,7 @@ class SubjectTest(ToolTest):
                                (("--kernel", "a", "--label", "kernel=b"), ("different things",)),
                                (("--params", "{}", "--label", "params=x"), ("both given",))):
             error = self.error_of("command", *options, expect=None)
-            self.assertIn(error["code"], ("usage", "not_found"))
+            self.assertIn(error["code"], ("usage", "not_found", "bad_input"))
             for word in words:
                 self.assertIn(word, error["message"])
         self.assertEqual(self.error_of("command", "--baseline", "nothing", expect="not_found")["code"], "not_found")

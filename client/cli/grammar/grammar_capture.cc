@@ -65,8 +65,9 @@ void AddCaptureVerb(VerbSet& verbs) {
       ->type_name("JSON|@FILE");
   verb->add_option("--baseline", args.baseline, "The run that its report compares with; kept as the label baseline")
       ->type_name("RUN");
-  verb->add_option("--clocks", args.clocks,
-                   "none, base, lock or lock=MHZ; lock! fails instead of going on unlocked (default: as the tool wants it)")
+  verb->add_option(
+          "--clocks", args.clocks,
+          "none, base, lock or lock=MHZ; lock! fails instead of going on unlocked (default: as the tool wants it)")
       ->type_name("POLICY");
   verb->add_option("--cool-down", words->cool_down,
                    "Wait at most this long until the device is 10 C below its slowdown (default: do not)")

@@ -65,7 +65,7 @@ struct CaptureArgs {
   std::vector<std::string> collect;  // globs; bytes
   std::string prepare;               // bytes
   std::string check;
-  std::string kernel;                // what is measured; kept as labels
+  std::string kernel;  // what is measured; kept as labels
   std::string version;
   std::string params;                   // JSON, or @FILE
   std::string baseline;                 // a run

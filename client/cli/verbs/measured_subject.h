@@ -1,4 +1,4 @@
-// What a capture measures, as its caller says: kernel, version, parameters, and the run that it compares with. All are
+// The subject of a capture, as its caller names it: kernel, version, parameters, and the run to compare with. All are
 // labels of the run, by which runs are found; the parameters are also its artifact params.json.
 #pragma once
 

@@ -257,8 +257,8 @@ void Supervisor::BeginCommand() {
   if (!plan.ok()) return FailPlan(plan.status());
   std::string program;
   const bool is_wrapped = !tool_->needs.program.empty() && !request_.argv.empty();
-  const bool may_depend_on_folder = is_wrapped && request_.argv[0].find('/') != std::string::npos &&
-                                    !request_.argv[0].starts_with('/');
+  const bool may_depend_on_folder =
+      is_wrapped && request_.argv[0].find('/') != std::string::npos && !request_.argv[0].starts_with('/');
   if (is_wrapped && !may_depend_on_folder) {
     // A vendor's program would say it in its own words, or not at all.
     const int error = FindProgram(request_.argv[0], request_.environment, program);

@@ -1,5 +1,6 @@
 // One run's life under the protocol of launch_protocol.h, from request to end: steps before the lease, the plan and the
-// questions before it, the command, maybe more than once, steps after it, the files that they left. The only file here that decides when.
+// questions before it, the command, maybe more than once, steps after it, the files that they left. The only file here
+// that decides when.
 //
 // One thread, one poll loop, no waiting anywhere else. It ends when the tree is gone and reported, or, when nobody is
 // at the other end of the channel any more, when the tree is gone; and in any case a bounded time after it began to

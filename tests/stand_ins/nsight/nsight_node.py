@@ -7,6 +7,7 @@ The file that NSIGHT_STAND_IN names has an object of JSON; each key may be absen
     lacks           metrics that the device does not have, without the part behind the dot
     knows_metrics   false: --query-metrics fails
     permission      true: the driver lets nobody read counters
+    lock_refused    true: ncu cannot open its lock
     busy            how many tries find the counters in use by another tool
     autotunes       how many tries fail in the command after it has tuned itself
     no_kernels      true: nothing of what is launched gets profiled

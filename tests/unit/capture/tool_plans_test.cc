@@ -84,7 +84,7 @@ TEST_P(PlannedLines, AreWordForWord) {
   EXPECT_THAT(plan->environment, Not(Contains(StartsWith("KPROF_TOOL_PATH"))));
 }
 
-#define NCU                                                                                               \
+#define NCU                                                                                                     \
   "/opt/tool --target-processes all --replay-mode kernel --clock-control none --kernel-name-base demangled -f " \
   "-o OUT/report --log-file OUT/ncu.log "
 
@@ -139,9 +139,8 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Nsys, PlannedLines,
     testing::Values(
-        PlannedLine{"nsys",
-                    {},
-                    NSYS "--trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node python bench.py"},
+        PlannedLine{
+            "nsys", {}, NSYS "--trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node python bench.py"},
         PlannedLine{"nsys",
                     {"delay=500ms", "duration=10s"},
                     NSYS "--trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node --delay=0.5 "
@@ -217,7 +216,8 @@ TEST(NcuMetrics, AreAllThatAnalysesRead) {
 TEST(NcuMetrics, ThatTheDeviceLacksAreLeftOut) {
   const Planned planned("annotation", {});
   planned.Write(".ncu-version", "Version 2024.3.1.0\n");
-  planned.Write(".ncu-metrics", "Device NVIDIA H200 (GH100)\ngpu__time_duration  Counter\nsm__throughput  Throughput\n");
+  planned.Write(".ncu-metrics",
+                "Device NVIDIA H200 (GH100)\ngpu__time_duration  Counter\nsm__throughput  Throughput\n");
   const Result<ToolPlan> plan = planned.Plan();
   EXPECT_THAT(MetricsOf(*plan), Contains("sm__throughput.avg.pct_of_peak_sustained_elapsed"));
   EXPECT_THAT(MetricsOf(*plan), Contains("launch__registers_per_thread"));
@@ -263,8 +263,8 @@ TEST_F(NcuTmpdir, IsTakenFromACommandThatHadNone) {
   std::erase_if(planned_.request().environment, [](const std::string& text) { return text.starts_with("TMPDIR="); });
   const Result<ToolPlan> plan = planned_.Plan();
   const bool is_open = CheckNcuLock("/tmp/nsight-compute-lock", ::geteuid()).ok();
-  EXPECT_THAT(planned_.Text(plan->argv), testing::EndsWith(is_open ? " /usr/bin/env -u TMPDIR python bench.py"
-                                                                   : " --nvtx python bench.py"));
+  EXPECT_THAT(planned_.Text(plan->argv),
+              testing::EndsWith(is_open ? " /usr/bin/env -u TMPDIR python bench.py" : " --nvtx python bench.py"));
 }
 
 TEST_F(NcuTmpdir, IsTheCommandsWhereItsOwnLockIsAnothers) {
@@ -305,21 +305,18 @@ TEST_P(RefusedToolOptions, AreNamed) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, RefusedToolOptions,
-    testing::Values(BadToolOptions{"ncu", {"launch-count=0"}, "--launch-count"},
-                    BadToolOptions{"ncu", {"launch-skip=-1"}, "--launch-skip"},
-                    BadToolOptions{"ncu", {"retry=10"}, "--retry"},
-                    BadToolOptions{"ncu", {"replay-mode=graph"}, "kernel, application, range, app-range"},
-                    BadToolOptions{"ncu", {"params={\"b\":}"}, "byte 5"},
-                    BadToolOptions{"ncu", {"params=3"}, "plain value"},
-                    BadToolOptions{"annotation", {"stages={}"}, "names no stage"},
-                    BadToolOptions{"annotation", {"stages={\"\":{}}"}, "stage's name"},
-                    BadToolOptions{"annotation", {"stages=[1"}, "byte 2"},
-                    BadToolOptions{"nsys", {"delay=10"}, "no duration"},
-                    BadToolOptions{"nsys", {"duration=0s"}, "no duration"},
-                    BadToolOptions{"nsys", {"capture-range=all"}, "cudaProfilerApi"},
-                    BadToolOptions{"nsys", {"capture-range=nvtx"}, "need each other"},
-                    BadToolOptions{"nsys", {"nvtx=x"}, "need each other"},
-                    BadToolOptions{"nsys", {"sample=all"}, "--sample"}));
+    testing::Values(
+        BadToolOptions{"ncu", {"launch-count=0"}, "--launch-count"},
+        BadToolOptions{"ncu", {"launch-skip=-1"}, "--launch-skip"}, BadToolOptions{"ncu", {"retry=10"}, "--retry"},
+        BadToolOptions{"ncu", {"replay-mode=graph"}, "kernel, application, range, app-range"},
+        BadToolOptions{"ncu", {"params={\"b\":}"}, "byte 5"}, BadToolOptions{"ncu", {"params=3"}, "plain value"},
+        BadToolOptions{"annotation", {"stages={}"}, "names no stage"},
+        BadToolOptions{"annotation", {"stages={\"\":{}}"}, "stage's name"},
+        BadToolOptions{"annotation", {"stages=[1"}, "byte 2"}, BadToolOptions{"nsys", {"delay=10"}, "no duration"},
+        BadToolOptions{"nsys", {"duration=0s"}, "no duration"},
+        BadToolOptions{"nsys", {"capture-range=all"}, "cudaProfilerApi"},
+        BadToolOptions{"nsys", {"capture-range=nvtx"}, "need each other"},
+        BadToolOptions{"nsys", {"nvtx=x"}, "need each other"}, BadToolOptions{"nsys", {"sample=all"}, "--sample"}));
 
 struct JudgedEnd {
   const char* log;      // of ncu
@@ -343,7 +340,8 @@ TEST_P(JudgedEnds, AreSaidWithTheirRemedy) {
 INSTANTIATE_TEST_SUITE_P(
     Ncu, JudgedEnds,
     testing::Values(
-        JudgedEnd{"==PROF== Connected to process 1\n==PROF== Report: r\n", "permission denied\n", 0, ErrorCode::kOk, ""},
+        JudgedEnd{"==PROF== Connected to process 1\n==PROF== Report: r\n", "permission denied\n", 0, ErrorCode::kOk,
+                  ""},
         JudgedEnd{"==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance "
                   "Counters on the target device 0.\n",
                   "", 0, ErrorCode::kToolFailed, "NVreg_RestrictProfilingToAdminUsers=0"},
@@ -351,8 +349,10 @@ INSTANTIATE_TEST_SUITE_P(
         JudgedEnd{"==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no other tool "
                   "(like DCGM) is concurrently collecting profiling data.\n",
                   "", 1, ErrorCode::kToolFailed, "DCGM"},
-        JudgedEnd{"==ERROR== Failed to open/create lock file /tmp/nsight-compute-lock. (InterprocessLockFailed)\n", "",
-                  9, ErrorCode::kToolFailed, "nsight-compute-lock"},
+        JudgedEnd{
+            "==ERROR== Failed to open/create lock file /tmp/nsight-compute-lock. Please check that this process has "
+            "write permissions on it. (InterprocessLockFailed)\n",
+            "", 9, ErrorCode::kToolFailed, "nsight-compute-lock"},
         JudgedEnd{"==WARNING== No kernels were profiled.\n", "", 0, ErrorCode::kNoKernels, "--kernel-name"},
         JudgedEnd{"==WARNING== No kernels were profiled.\n==ERROR== The application returned an error code (3).\n", "",
                   3, ErrorCode::kOk, ""},
@@ -389,13 +389,16 @@ TEST(Retries, AreNotForOthers) {
   for (const char* printed : {"CUDA error: an illegal memory access\n", "Autotuning\nKeyError: 'x'\n", ""}) {
     EXPECT_EQ(planned.Judge({.exit_code = 1, .signal = {}, .printed = printed, .number = 1}).again, "") << printed;
   }
-  EXPECT_EQ(planned.Judge({.exit_code = 0, .signal = {}, .printed = "autotuning\nCUDA error\n", .number = 1}).again, "");
+  EXPECT_EQ(planned.Judge({.exit_code = 0, .signal = {}, .printed = "autotuning\nCUDA error\n", .number = 1}).again,
+            "");
 }
 
 TEST(NsysEnds, WithoutAReportAreSaid) {
   const Planned planned("nsys", {"delay=10s"});
-  const Judgement said = planned.Judge(
-      {.exit_code = 0, .signal = {}, .printed = "Collection was not started\nNo reports were generated\n", .number = 1});
+  const Judgement said = planned.Judge({.exit_code = 0,
+                                        .signal = {},
+                                        .printed = "Collection was not started\nNo reports were generated\n",
+                                        .number = 1});
   EXPECT_EQ(said.failed.code(), ErrorCode::kToolFailed);
   EXPECT_THAT(said.failed.ToString(), HasSubstr("Collection was not started"));
   EXPECT_THAT(said.failed.remedy(), HasSubstr("--delay"));
@@ -406,18 +409,18 @@ TEST(NsysEnds, WithoutAReportAreSaid) {
 TEST(NsysEnds, WithAnotherSubscriberAreDoubted) {
   const Planned planned("nsys", {});
   planned.Write("report.nsys-rep", "x");
-  EXPECT_THAT(planned
-                  .Judge({.exit_code = 0,
-                          .signal = {},
-                          .printed = "Nsight Systems will not be able to trace CUDA\n",
-                          .number = 1})
-                  .notes,
-              ElementsAre(StartsWith("events_dropped: ")));
+  EXPECT_THAT(
+      planned
+          .Judge(
+              {.exit_code = 0, .signal = {}, .printed = "Nsight Systems will not be able to trace CUDA\n", .number = 1})
+          .notes,
+      ElementsAre(StartsWith("events_dropped: ")));
 }
 
 TEST(JsonOptions, BecomeArtifacts) {
   const auto artifacts = JsonArtifacts(*FindTool("annotation"), {"stages={\"a\":{}}", "retry=1", "params={\"b\":1}"});
-  EXPECT_THAT(artifacts, ElementsAre(testing::Pair("stages.json", "{\"a\":{}}"), testing::Pair("params.json", "{\"b\":1}")));
+  EXPECT_THAT(artifacts,
+              ElementsAre(testing::Pair("stages.json", "{\"a\":{}}"), testing::Pair("params.json", "{\"b\":1}")));
   EXPECT_THAT(JsonArtifacts(*FindTool("command"), {"params={}"}), SizeIs(1));
 }
 

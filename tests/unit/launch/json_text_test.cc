@@ -24,7 +24,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, GoodJsonTexts,
     testing::Values(GoodJson{R"( { "b" : 32, "dtype":"bfloat16" } )", R"({"b":32,"dtype":"bfloat16"})"},
                     GoodJson{"[1, -2.5e+3, 0, true,false , null]", "[1,-2.5e+3,0,true,false,null]"},
-                    GoodJson{"{}", "{}"}, GoodJson{"[]", "[]"}, GoodJson{"12345678901234567890", "12345678901234567890"},
+                    GoodJson{"{}", "{}"}, GoodJson{"[]", "[]"},
+                    GoodJson{"12345678901234567890", "12345678901234567890"},
                     GoodJson{R"("a\"\\\/\b\f\n\r\t\u0041\u20ac\ud83d\ude00")",
                              "\"a\\\"\\\\/\\u0008\\u000c\\u000a\\u000d\\u0009A\xe2\x82\xac\xf0\x9f\x98\x80\""},
                     GoodJson{"\"\xe2\x82\xac\"", "\"\xe2\x82\xac\""}));
