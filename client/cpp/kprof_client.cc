@@ -460,4 +460,10 @@ Status KprofClient::Analyze(const v1::AnalyzeRequest& request, const OnMessage<v
                         on_message, stop, "analyze");
 }
 
+Status KprofClient::GetReport(const v1::GetReportRequest& request, const OnMessage<v1::GetReportResponse>& on_message,
+                              std::stop_token stop) {
+  return state_->Stream(Repeat::kAlways, &Connection::analyses, &v1::AnalysisService::Stub::GetReport, request,
+                        on_message, stop, "report");
+}
+
 }  // namespace kprof

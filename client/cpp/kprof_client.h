@@ -107,6 +107,8 @@ class KprofClient {
   Result<v1::ListAnalysesResponse> ListAnalyses();
   Status Analyze(const v1::AnalyzeRequest& request, const OnMessage<v1::AnalyzeResponse>& on_message,
                  std::stop_token stop = {});
+  Status GetReport(const v1::GetReportRequest& request, const OnMessage<v1::GetReportResponse>& on_message,
+                   std::stop_token stop = {});
 
  private:
   struct State;

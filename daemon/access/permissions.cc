@@ -41,6 +41,7 @@ constexpr AccessRule kRules[] = {
     {Rpc::kQueryTrace, "kprof.v1.QueriesService/Query", Role::kViewer, false, Sharing::kShared, Role::kOperator},
     {Rpc::kListAnalyses, "kprof.v1.AnalysisService/ListAnalyses", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kAnalyze, "kprof.v1.AnalysisService/Analyze", Role::kViewer, false, Sharing::kShared, Role::kOperator},
+    {Rpc::kGetReport, "kprof.v1.AnalysisService/GetReport", Role::kViewer, false, Sharing::kShared, Role::kOperator},
     {Rpc::kOpenSession, "kprof.v1.SessionsService/OpenSession", Role::kViewer, true, Sharing::kNone, Role::kViewer},
     {Rpc::kCloseSession, "kprof.v1.SessionsService/CloseSession", Role::kViewer, false, Sharing::kOwn, Role::kOperator},
     {Rpc::kGetSession, "kprof.v1.SessionsService/GetSession", Role::kViewer, false, Sharing::kOwn, Role::kOperator},

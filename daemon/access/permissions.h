@@ -62,6 +62,7 @@ enum class Rpc {
   kQueryTrace,
   kListAnalyses,
   kAnalyze,
+  kGetReport,
   kOpenSession,
   kCloseSession,
   kGetSession,

@@ -23,7 +23,6 @@ struct Later {
 };
 
 constexpr Later kLater[] = {
-    {"report", "", "see kprofctl show RUN"},
     {"open", "", "see kprofctl show RUN"},
     {"rank-exec", "", "use kprofctl capture command for each rank"},
     {"node", "", "run kprofctl on the node itself"},
@@ -131,6 +130,7 @@ class Grammar {
     AddRunVerbs(verbs_);
     AddArtifactVerbs(verbs_);
     AddExportVerb(verbs_);
+    AddReportVerb(verbs_);
     AddAnalyzeVerb(verbs_);
     AddCompareVerb(verbs_);
     AddDataVerbs(verbs_);

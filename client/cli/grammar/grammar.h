@@ -15,6 +15,7 @@ void AddPeaksVerbs(VerbSet& verbs);     // peaks, peaks record|forget
 void AddRunVerbs(VerbSet& verbs);       // runs, show, wait, cancel, delete, pin, unpin, logs
 void AddArtifactVerbs(VerbSet& verbs);  // artifacts, artifacts get|put
 void AddExportVerb(VerbSet& verbs);     // export
+void AddReportVerb(VerbSet& verbs);     // report
 void AddAnalyzeVerb(VerbSet& verbs);    // analyze
 void AddCompareVerb(VerbSet& verbs);    // compare
 void AddDataVerbs(VerbSet& verbs);      // query, backup, completion

@@ -23,7 +23,9 @@ void AddExportVerb(VerbSet& verbs) {
   auto words = std::make_shared<ExportWords>();
   CLI::App* verb = verbs.Add("export", "Write a run's trace for another reader", [words] { return words->Finish(); });
   verb->add_option("RUN", words->args.run, kRunHelp)->required()->type_name("");
-  verb->add_option("--format", words->args.format, "chrome, perfetto or csv")->required()->type_name("FORMAT");
+  verb->add_option("--format", words->args.format, "chrome, perfetto, csv or profiles")
+      ->required()
+      ->type_name("FORMAT");
   verb->add_option("-o,--output", words->args.to,
                    "Where to: a file, a folder (a file for each rank) or, with -, standard output")
       ->required()
@@ -33,7 +35,9 @@ void AddExportVerb(VerbSet& verbs) {
       ->type_name("N");
   verb->footer(
       "chrome opens in chrome://tracing and ui.perfetto.dev, and imports again as the same rows; perfetto is smaller\n"
-      "and opens faster there; csv has the slices alone. What each keeps: docs/exports.md.\n\n"
+      "and opens faster there; csv has the slices alone. profiles is a folder tree for -o FOLDER, with the run's "
+      "report\n"
+      "and its files: out/profiles/TOOL/KERNEL/PARAMS/TIME. What each keeps: docs/exports.md.\n\n"
       "  kprofctl export @last --format perfetto -o trace.pftrace\n"
       "  kprofctl export @last --format chrome -o - | gzip > trace.json.gz");
 }

@@ -219,6 +219,14 @@ struct ExportArgs {
   std::optional<int64_t> rank;
 };
 
+struct ReportArgs {
+  std::string run;
+  std::string format;  // md, json; empty: md, or json where --json is given
+  std::string baseline;
+  bool devlog = false;
+  std::string to;  // a file, a folder or "-"; empty: standard output
+};
+
 struct BackupArgs {
   std::string to;
 };
@@ -236,11 +244,11 @@ struct CompletionArgs {
   std::string words;  // runs, tools...: these, as the daemon knows them, instead of a script
 };
 
-using VerbArgs =
-    std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs, DeleteArgs,
-                 PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs, QueryArgs, BackupArgs,
-                 DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs, CloseSessionArgs, ShowSessionArgs,
-                 ListSessionsArgs, ImportArgs, ExportArgs, ClocksStatusArgs, LockClocksArgs, ReleaseClocksArgs,
-                 PeaksArgs, RecordCeilingArgs, ForgetCeilingsArgs, AnalyzeArgs, HelpOfToolArgs, HelpOfAnalysisArgs>;
+using VerbArgs = std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs,
+                              DeleteArgs, PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs,
+                              QueryArgs, BackupArgs, DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs,
+                              CloseSessionArgs, ShowSessionArgs, ListSessionsArgs, ImportArgs, ExportArgs, ReportArgs,
+                              ClocksStatusArgs, LockClocksArgs, ReleaseClocksArgs, PeaksArgs, RecordCeilingArgs,
+                              ForgetCeilingsArgs, AnalyzeArgs, HelpOfToolArgs, HelpOfAnalysisArgs>;
 
 }  // namespace kprof::cli

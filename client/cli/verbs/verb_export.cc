@@ -5,6 +5,7 @@
 #include "client/cli/text/amounts_and_times.h"
 #include "client/cli/text/json_writer.h"
 #include "client/cli/text/terminal_text.h"
+#include "client/cli/verbs/profile_tree.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/waiting/interrupts.h"
 #include "client/cli/waiting/progress.h"
@@ -99,6 +100,7 @@ void Tell(const std::vector<WrittenFile>& files, const ExportArgs& args, const V
 }  // namespace
 
 Status RunVerb(const ExportArgs& args, const VerbContext& context) {
+  if (args.format == "profiles") return ExportProfile(args, context);
   const std::string what = "export run " + args.run;
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   const bool into_folder = IsFolder(args.to);

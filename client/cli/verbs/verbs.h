@@ -40,6 +40,7 @@ Status RunVerb(const ListArtifactsArgs& args, const VerbContext& context);
 Status RunVerb(const GetArtifactArgs& args, const VerbContext& context);
 Status RunVerb(const PutArtifactArgs& args, const VerbContext& context);
 Status RunVerb(const ExportArgs& args, const VerbContext& context);
+Status RunVerb(const ReportArgs& args, const VerbContext& context);
 Status RunVerb(const AnalyzeArgs& args, const VerbContext& context);
 Status RunVerb(const QueryArgs& args, const VerbContext& context);
 Status RunVerb(const BackupArgs& args, const VerbContext& context);

@@ -11,11 +11,12 @@
 #include "daemon/rpc/messages/column_message.h"
 #include "daemon/rpc/messages/run_message.h"
 #include "daemon/rpc/streams/pull_stream.h"
+#include "daemon/rpc/streams/report_source.h"
 #include "daemon/rpc/streams/trace_question.h"
+#include "daemon/rpc/streams/trace_work.h"
 #include "daemon/rpc/streams/unary_call.h"
 #include "daemon/runs/audit/audited_calls.h"
 #include "storage/base/readable_text.h"
-#include "storage/sandbox/memory_quota.h"
 
 namespace kprof {
 namespace {
@@ -159,61 +160,21 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
 
   Status Answer(std::stop_token stop) {
     RETURN_IF_ERROR(FindRuns());
-    budget_ = std::make_unique<WorkBudget>(timeout_ms(), stop, question_.LongWorkOfTurn());
-    memory_ = std::make_unique<MemoryQuota>(kAnalysisMemoryBytes, *budget_);
-    const WorkBudget::Shift shift(*budget_);
+    work_ = std::make_unique<TraceWork>(Act(), TraceWork::Limits{timeout_ms(), kAnalysisMemoryBytes}, stop,
+                                        question_.LongWorkOfTurn());
+    const WorkBudget::Shift shift(work_->budget());
     Result<AnalysisAnswer> answer = Ask();
-    if (answer.ok()) {
-      answer_.emplace(*std::move(answer));
-      return OkStatus();
-    }
-    switch (budget_->verdict()) {
-      case WorkBudget::Verdict::kTimedOut:
-        return Fail(ErrorCode::kTimedOut, Act(),
-                    "it worked longer than its time limit of " + std::to_string(timeout_ms()) + " ms",
-                    "ask for less of the trace, or raise the limit");
-      case WorkBudget::Verdict::kCancelled:
-        return Fail(ErrorCode::kCancelled, Act(), "it was cancelled");
-      case WorkBudget::Verdict::kCrowded:
-        return Fail(ErrorCode::kQueueFull, Act(), "too many long queries are running", "try again in a moment");
-      case WorkBudget::Verdict::kGo:
-        break;
-    }
-    return answer.status().In(Act());
+    work_->Close();
+    if (!answer.ok()) return work_->Explained(answer.status());
+    answer_.emplace(*std::move(answer));
+    return OkStatus();
   }
 
   Result<AnalysisAnswer> Ask() {
-    const StopSignal stop([this] { return budget_->IsSpent(); });
-    std::vector<PartLease> leases;
-    std::vector<TracePart> open;
-    std::vector<std::string> runs;
     std::vector<TrustReason> broken;
-    Status first_broken = OkStatus();
     const std::vector<TracePlace> places = PlacesAsked();
-    for (const TracePlace& place : places) {
-      RETURN_IF_ERROR(StillWanted(stop));
-      Result<PartLease> borrowed = context_.trace_parts.Borrow(place.path);
-      if (!borrowed.ok()) {
-        // One broken rank of many is named, and the rest answers.
-        const ErrorCode code = borrowed.status().code();
-        const bool is_lost = code == ErrorCode::kStorageBroken || code == ErrorCode::kNotFound;
-        if (!is_lost || places.size() == 1) return borrowed.status();
-        first_broken = first_broken.ok() ? borrowed.status() : first_broken;
-        broken.push_back({"part_unreadable",
-                          "part " + place.part + " of run " + place.run + " is left out: " + borrowed.status().why()});
-        continue;
-      }
-      PartLease lease = *std::move(borrowed);
-      TracePart part = PartOf(*lease);
-      if (place.rank) part.rank = place.rank;
-      open.push_back(part);
-      runs.push_back(place.run);
-      leases.push_back(std::move(lease));
-    }
-    const TakeMemory take_memory = [this](int64_t bytes) { return memory_->Take(bytes); };
-    if (open.empty() && !first_broken.ok()) return first_broken;
-    ASSIGN_OR_RETURN(AnalysisAnswer answer,
-                     kprof::Analyze(*kind_, AnalysisTraces(open, runs, take_memory), options_, stop));
+    ASSIGN_OR_RETURN(const AnalysisTraces traces, work_->Open(context_, places, broken));
+    ASSIGN_OR_RETURN(AnalysisAnswer answer, kprof::Analyze(*kind_, traces, options_, work_->signal()));
     for (TrustReason& reason : broken) answer.AddTrust(std::move(reason));
     return answer;
   }
@@ -258,7 +219,7 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
     v1::AnalyzeResponse::End& end = *message.mutable_end();
     FillTrust(Trust(), *end.mutable_trust());
     for (const std::string& note : answer_->notes()) end.add_notes(ReadableText(note));
-    end.set_elapsed_ms(budget_->elapsed_ms());
+    end.set_elapsed_ms(work_->budget().elapsed_ms());
     answer_.reset();
   }
 
@@ -310,8 +271,7 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
   TraceQuestion question_;
   const AnalysisKind* kind_ = nullptr;  // null: the request was not read yet
   AnalysisOptions options_;
-  std::unique_ptr<WorkBudget> budget_;
-  std::unique_ptr<MemoryQuota> memory_;   // of the answer, too; asks the budget
+  std::unique_ptr<TraceWork> work_;       // takes the memory of the answer, too
   std::optional<AnalysisAnswer> answer_;  // once it is there
   bool has_facts_ = false;
   size_t table_ = 0;  // where sending is
@@ -339,6 +299,15 @@ grpc::ServerWriteReactor<v1::AnalyzeResponse>* AnalysisServiceImpl::Analyze(grpc
   // An answer that nobody reads holds memory of all queries: it is given up.
   return new PullStream<v1::AnalyzeResponse>(std::move(record), context_.loop, context_.queries, std::move(source),
                                              context);
+}
+
+grpc::ServerWriteReactor<v1::GetReportResponse>* AnalysisServiceImpl::GetReport(grpc::CallbackServerContext* context,
+                                                                                const v1::GetReportRequest* request) {
+  CallRecord record(admission_, Rpc::kGetReport);
+  if (!record.admitted().ok()) return new RefusedStream<v1::GetReportResponse>(std::move(record));
+  auto source = MakeReportSource(context_, record.caller(), *request);
+  return new PullStream<v1::GetReportResponse>(std::move(record), context_.loop, context_.queries, std::move(source),
+                                               context);
 }
 
 }  // namespace kprof

@@ -22,6 +22,8 @@ class AnalysisServiceImpl final : public v1::AnalysisService::CallbackService {
                                          v1::ListAnalysesResponse* response) override;
   grpc::ServerWriteReactor<v1::AnalyzeResponse>* Analyze(grpc::CallbackServerContext* context,
                                                          const v1::AnalyzeRequest* request) override;
+  grpc::ServerWriteReactor<v1::GetReportResponse>* GetReport(grpc::CallbackServerContext* context,
+                                                             const v1::GetReportRequest* request) override;
 
  private:
   const ServiceContext& context_;

@@ -13,7 +13,6 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
     const char* what;
   };
   const Case cases[] = {
-      {{"report", "--help"}, "the verb 'report'"},
       {{"--json", "--socket", "s", "node", "status"}, "the verb 'node'"},
       {{"open", "a"}, "the verb 'open'"},
       {{"rank-exec"}, "the verb 'rank-exec'"},

@@ -1,0 +1,307 @@
+#include "daemon/analysis/report/report.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <map>
+
+#include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
+#include "daemon/analysis/kinds/analysis_kinds.h"
+#include "daemon/analysis/report/answer_table.h"
+#include "daemon/analysis/report/report_configuration.h"
+#include "daemon/analysis/report/report_words.h"
+
+namespace kprof {
+namespace {
+
+constexpr size_t kMostOpportunities = 10;
+constexpr size_t kMostStages = 64;
+constexpr double kIdleIsMost = 50;  // percent of the time
+
+struct KindAnswer {
+  const AnalysisKind* kind;
+  AnalysisAnswer answer;
+
+  AnswerTable table(std::string_view name) const { return {*kind, answer, name}; }
+};
+
+Result<KindAnswer> Ask(const std::string& name, const AnalysisTraces& traces,
+                       const std::map<std::string, std::string>& given, const StopSignal& stop) {
+  ASSIGN_OR_RETURN(const AnalysisKind* const kind, FindAnalysisKind(name));
+  ASSIGN_OR_RETURN(const AnalysisOptions options, AnalysisOptions::Read("report", kind->options, given));
+  ASSIGN_OR_RETURN(AnalysisAnswer answer, Analyze(*kind, traces, options, stop));
+  return KindAnswer{kind, std::move(answer)};
+}
+
+std::optional<double> MeanOf(const KernelReports& reports, const ReportKernel& kernel, Quantity quantity) {
+  const std::optional<ReportSpread> spread = reports.SpreadOf(kernel, quantity);
+  return spread ? std::optional(spread->mean) : std::nullopt;
+}
+
+std::optional<double> ScaledBy(std::optional<double> value, double factor) {
+  return value ? std::optional(*value * factor) : std::nullopt;
+}
+
+// What a launch's stage is called: the class of what bounds it, as headings have it.
+std::string HeadingOf(const std::string& bottleneck) {
+  if (bottleneck == "memory") return "Memory";
+  if (bottleneck == "compute") return "Compute";
+  if (bottleneck == "underutilized") return "Latency";
+  if (bottleneck == "balanced") return "Balanced";
+  return "Unknown";
+}
+
+class ReportMaker {
+ public:
+  ReportMaker(const ReportedRun& of, const StopSignal& stop) : of_(of), stop_(stop) {}
+
+  Result<Report> Make() {
+    NameRun();
+    bool has_kernels = false;
+    bool has_slices = false;
+    for (const TracePart& part : of_.traces.parts()) {
+      has_kernels |= KernelReports::HasReport(part);
+      has_slices |= part.reader->rows(EventKind::kSlice) > 0;
+    }
+    if (has_kernels) {
+      RETURN_IF_ERROR(AddKernels());
+    } else if (has_slices) {
+      RETURN_IF_ERROR(AddTimeline());
+    } else {
+      report_.bottleneck = "Unknown";
+      report_.root_cause = "The run has no trace and no kernel report: nothing says what bounds it.";
+      report_.notes.push_back("capture it with the tool annotation, ncu or nsys, or import a trace");
+    }
+    if (report_.kernel.empty()) report_.kernel = report_.stages.empty() ? of_.run.tool : report_.stages.front().name;
+    return std::move(report_);
+  }
+
+ private:
+  void NameRun() {
+    const auto label = [this](const char* key) {
+      const auto found = of_.run.labels.find(key);
+      return found == of_.run.labels.end() ? std::string() : found->second;
+    };
+    report_.run_id = of_.run.id;
+    report_.tool = of_.run.tool;
+    report_.kernel = label("kernel");
+    report_.version = label("version");
+    report_.started_unix_ns = of_.run.started_ns.value_or(of_.run.queued_ns);
+    report_.trust = of_.run.trust;
+    const auto has = [this](std::string_view code) {
+      return std::any_of(of_.run.trust.begin(), of_.run.trust.end(),
+                         [code](const TrustReason& reason) { return reason.code == code; });
+    };
+    const bool is_held = of_.run.clocks != "none" && !has("clocks_not_locked") && !has("clocks_not_held");
+    if (is_held) report_.clocks = of_.run.clocks == "base" ? "base clocks" : "locked clocks";
+    report_.configuration = ConfigurationOf(of_.params, report_.notes);
+  }
+
+  Status AddKernels() {
+    ASSIGN_OR_RETURN(const KernelReports reports, KernelReports::Read(of_.traces, {}, stop_));
+    ASSIGN_OR_RETURN(const KindAnswer roofline, Ask("roofline", of_.traces, {}, stop_));
+    const AnswerTable rows = roofline.table("kernels");
+    for (const ReportKernel& kernel : reports.kernels()) {
+      if (report_.device.empty()) report_.device = kernel.device_name;
+      if (report_.stages.size() == kMostStages) break;
+      ReportStage& stage = report_.stages.emplace_back();
+      stage.name = ShortKernelName(kernel.name);
+      names_.push_back(kernel.name);
+      stage.launches = static_cast<int64_t>(kernel.launches.size());
+      if (const std::optional<ReportSpread> time = reports.SpreadOf(kernel, Quantity::kDuration)) {
+        stage.duration_ns = time->mean;
+        stage.total_ns = time->sum;
+      }
+      stage.tensor_percent = MeanOf(reports, kernel, Quantity::kTensorPipe);
+      stage.dram_percent = MeanOf(reports, kernel, Quantity::kDramThroughput);
+      stage.occupancy_percent = MeanOf(reports, kernel, Quantity::kAchievedOccupancy);
+      stage.compute_sol_percent = MeanOf(reports, kernel, Quantity::kComputeSol);
+      stage.memory_sol_percent = MeanOf(reports, kernel, Quantity::kMemorySol);
+      AddRoof(rows, kernel.name, stage);
+    }
+    AddAnswerNotes(roofline.answer);
+    RETURN_IF_ERROR(AddFindings());
+    if (!report_.stages.empty()) report_.bottleneck = HeadingOf(report_.stages.front().bottleneck);
+    report_.root_cause = CauseOfKernels();
+    return OkStatus();
+  }
+
+  void AddRoof(const AnswerTable& rows, const std::string& kernel, ReportStage& stage) {
+    for (size_t row = 0; row < rows.size(); ++row) {
+      if (rows.Text(row, "name") != kernel) continue;
+      stage.bottleneck = rows.Text(row, "bottleneck");
+      stage.flop_per_byte = rows.Number(row, "intensity_flop_per_byte");
+      stage.tflop_per_s = rows.Number(row, "achieved_tflops");
+      stage.attainable_tflop_per_s = rows.Number(row, "attainable_tflops");
+      stage.gb_per_s = rows.Number(row, "achieved_gb_s");
+      if (!report_.roof.tflop_per_s) report_.roof.tflop_per_s = rows.Number(row, "peak_tflops");
+      if (!report_.roof.gb_per_s) report_.roof.gb_per_s = rows.Number(row, "peak_gb_s");
+      if (report_.roof.text.empty()) report_.roof.text = rows.Text(row, "peak_source");
+      return;
+    }
+  }
+
+  // The findings, the largest gain first. Each stage has the one that costs it most.
+  Status AddFindings() {
+    ASSIGN_OR_RETURN(const KindAnswer findings, Ask("findings", of_.traces, {}, stop_));
+    const AnswerTable rows = findings.table("findings");
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const std::string kernel = rows.Text(row, "kernel");
+      for (size_t i = 0; i < report_.stages.size(); ++i) {
+        std::string& issue = report_.stages[i].issue;
+        if (issue.empty() && i < names_.size() && names_[i] == kernel) issue = rows.Text(row, "code");
+      }
+      if (report_.opportunities.size() == kMostOpportunities) continue;
+      report_.opportunities.push_back({rows.Text(row, "code"), rows.Number(row, "gain_percent"),
+                                       TriggerOf(rows.Text(row, "evidence")), rows.Text(row, "message"),
+                                       rows.Text(row, "hint"), rows.Text(row, "source")});
+    }
+    AddAnswerNotes(findings.answer);
+    return OkStatus();
+  }
+
+  std::string CauseOfKernels() const {
+    if (report_.stages.empty()) return "No launch was measured.";
+    const ReportStage& first = report_.stages.front();
+    double whole_ns = 0;
+    for (const ReportStage& stage : report_.stages) whole_ns += stage.total_ns.value_or(0);
+    std::string cause = first.name;
+    if (whole_ns > 0 && first.total_ns)
+      cause += " takes " + NumberText(*first.total_ns / whole_ns * 100, 0) + " % of the time";
+    cause += ": compute at " + NumberText(first.compute_sol_percent, 1) + " %, memory at " +
+             NumberText(first.memory_sol_percent, 1) + " % of the device's peak.";
+    if (!report_.opportunities.empty()) {
+      std::string message = report_.opportunities.front().message;
+      std::replace(message.begin(), message.end(), '\n', ' ');
+      if (!message.empty()) cause += " " + message + (message.ends_with('.') ? "" : ".");
+    }
+    return cause;
+  }
+
+  Status AddTimeline() {
+    ASSIGN_OR_RETURN(const KindAnswer times, Ask("temporal-breakdown", of_.traces, {}, stop_));
+    ASSIGN_OR_RETURN(const KindAnswer overlap, Ask("overlap", of_.traces, {}, stop_));
+    ASSIGN_OR_RETURN(const KindAnswer kernels, Ask("kernel-breakdown", of_.traces, {}, stop_));
+    const double total = SumOf(times.table("ranks"), "total_ns");
+    const auto share = [total](double ns) { return total > 0 ? std::optional(ns / total * 100) : std::nullopt; };
+    const double idle = SumOf(times.table("ranks"), "idle_ns");
+    const double compute = SumOf(times.table("ranks"), "compute_ns");
+    const double exposed = SumOf(overlap.table("ranks"), "exposed_ns");
+    report_.timeline = {{"compute", share(compute)},
+                        {"copies and communication alone", share(SumOf(times.table("ranks"), "non_compute_ns"))},
+                        {"communication that nothing hides", share(exposed)},
+                        {"communication hidden behind compute", share(SumOf(overlap.table("ranks"), "overlapped_ns"))},
+                        {"idle", share(idle)}};
+    const AnswerTable rows = kernels.table("kernels");
+    for (size_t row = 0; row < rows.size() && report_.stages.size() < kMostStages; ++row) {
+      ReportStage& stage = report_.stages.emplace_back();
+      names_.push_back(rows.Text(row, "name"));
+      stage.name = ShortKernelName(names_.back());
+      stage.launches = static_cast<int64_t>(rows.Number(row, "count").value_or(0));
+      stage.duration_ns = rows.Number(row, "mean_ns");
+      stage.total_ns = rows.Number(row, "sum_ns");
+    }
+    AddAnswerNotes(times.answer);
+    RETURN_IF_ERROR(AddFindings());
+    // A timeline alone does not say whether kernels wait for memory or compute.
+    report_.bottleneck = share(idle).value_or(0) >= kIdleIsMost ? "Latency" : "Unknown";
+    report_.root_cause = "The device was idle for " + NumberText(share(idle), 1) + " % of the time and computed for " +
+                         NumberText(share(compute), 1) + " %.";
+    if (!report_.opportunities.empty()) report_.root_cause += " " + report_.opportunities.front().message + ".";
+    if (report_.bottleneck == "Unknown") {
+      report_.notes.push_back("a timeline does not tell memory from compute: capture with annotation or ncu for that");
+    }
+    return OkStatus();
+  }
+
+  static double SumOf(const AnswerTable& table, std::string_view column) {
+    double sum = 0;
+    for (size_t row = 0; row < table.size(); ++row) sum += table.Number(row, column).value_or(0);
+    return sum;
+  }
+
+  void AddAnswerNotes(const AnalysisAnswer& answer) {
+    const auto add_to = [](auto& list, const auto& one) {
+      if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
+    };
+    for (const std::string& note : answer.notes()) add_to(report_.notes, note);
+    for (const TrustReason& reason : answer.trust()) add_to(report_.trust, reason);
+  }
+
+  const ReportedRun& of_;
+  const StopSignal& stop_;
+  Report report_;
+  std::vector<std::string> names_;  // of the stages, as their parts have them
+};
+
+void AddChanges(const Report& baseline, Report& report) {
+  report.baseline_id = baseline.run_id;
+  if (report.stages.empty() || baseline.stages.empty()) return;
+  const ReportStage& now = report.stages.front();
+  // The stage of the same name, else the longest: a new version of a kernel may be called otherwise.
+  const auto same = std::find_if(baseline.stages.begin(), baseline.stages.end(),
+                                 [&now](const ReportStage& stage) { return stage.name == now.name; });
+  const ReportStage& before = same == baseline.stages.end() ? baseline.stages.front() : *same;
+  if (before.name != now.name) {
+    report.notes.push_back("the baseline has no " + now.name + ": its longest, " + before.name +
+                           ", is compared with it");
+  }
+  constexpr double kUsPerNs = 1e-3;
+  const auto total = [](const Report& of) {
+    double sum = 0;
+    bool is_known = !of.stages.empty();
+    for (const ReportStage& stage : of.stages) {
+      is_known &= stage.total_ns.has_value();
+      sum += stage.total_ns.value_or(0);
+    }
+    return is_known ? std::optional(sum) : std::nullopt;
+  };
+  report.changes = {
+      {"Duration", "us", ScaledBy(before.duration_ns, kUsPerNs), ScaledBy(now.duration_ns, kUsPerNs)},
+      {"All stages", "us", ScaledBy(total(baseline), kUsPerNs), ScaledBy(total(report), kUsPerNs)},
+      {"Achieved TFLOPs/s", "", before.tflop_per_s, now.tflop_per_s},
+      {"Achieved GB/s", "", before.gb_per_s, now.gb_per_s},
+      {"TC Util", "%", before.tensor_percent, now.tensor_percent},
+      {"DRAM", "%", before.dram_percent, now.dram_percent},
+      {"Occupancy", "%", before.occupancy_percent, now.occupancy_percent},
+  };
+  std::erase_if(report.changes, [](const ReportChange& change) { return !change.previous && !change.current; });
+  const auto differ = [&report](const char* what, const std::string& one, const std::string& other) {
+    if (one == other) return;
+    report.trust.push_back({"conditions_differ", std::string(what) +
+                                                     " of the baseline: " + (other.empty() ? "not known" : other) +
+                                                     ", of this run: " + (one.empty() ? "not known" : one)});
+  };
+  differ("the device", report.device, baseline.device);
+  differ("clocks", report.clocks.empty() ? "not held" : report.clocks,
+         baseline.clocks.empty() ? "not held" : baseline.clocks);
+  if (report.configuration != baseline.configuration) {
+    report.trust.push_back({"conditions_differ", "the configuration is not that of the baseline"});
+  }
+}
+
+}  // namespace
+
+std::string ProfileFolder(const Report& report) {
+  std::string params;
+  for (const auto& [name, value] : report.configuration) {
+    params += (params.empty() ? "" : "_") + name + "=" + value;
+  }
+  const time_t started_s = static_cast<time_t>(report.started_unix_ns / 1'000'000'000);
+  struct tm utc {};
+  ::gmtime_r(&started_s, &utc);
+  char time[32];
+  ::strftime(time, sizeof time, "%Y%m%d-%H%M%S", &utc);
+  return PathStep(report.tool) + "/" + PathStep(ShortKernelName(report.kernel)) + "/" +
+         (params.empty() ? "no-params" : PathStep(params)) + "/" + time;
+}
+
+Result<Report> MakeReport(const ReportedRun& of, const ReportedRun* baseline, const StopSignal& stop) {
+  ASSIGN_OR_RETURN(Report report, ReportMaker(of, stop).Make());
+  if (baseline == nullptr) return report;
+  ASSIGN_OR_RETURN(const Report before, ReportMaker(*baseline, stop).Make());
+  AddChanges(before, report);
+  return report;
+}
+
+}  // namespace kprof

@@ -1,0 +1,100 @@
+// A run's report: what was measured under which configuration, what bounds it, what to try next, and what changed since
+// a baseline. It is made of the answers of analyses, and becomes files of several forms (report_files.h). Values.
+//
+// One thread, that of the parts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/analysis/analysis_kind.h"
+#include "storage/base/status.h"
+#include "storage/catalog/run_row.h"
+
+namespace kprof {
+
+// A run that is reported on.
+struct ReportedRun {
+  RunRow run;
+  AnalysisTraces traces;
+  std::string params;  // the text of its params.json; empty: it has none
+};
+
+// A part of the work with a line of its own: a stage that the caller named, else a kernel. Nothing: not measured.
+struct ReportStage {
+  std::string name;
+  int64_t launches = 0;
+  std::optional<double> duration_ns;  // of one launch, the mean
+  std::optional<double> total_ns;
+  std::optional<double> tensor_percent;
+  std::optional<double> dram_percent;
+  std::optional<double> occupancy_percent;
+  std::optional<double> compute_sol_percent;
+  std::optional<double> memory_sol_percent;
+  std::string bottleneck;  // memory, compute, underutilized, balanced, unknown; of a trace: busy
+  std::string issue;       // the finding that costs it most; empty: none
+  // Its place under the device's roof.
+  std::optional<double> flop_per_byte;
+  std::optional<double> tflop_per_s;
+  std::optional<double> attainable_tflop_per_s;
+  std::optional<double> gb_per_s;
+};
+
+struct ReportOpportunity {
+  std::string name;
+  std::optional<double> gain_percent;
+  std::string trigger;  // metric=value
+  std::string message;
+  std::string hint;
+  std::string source;
+};
+
+// A metric of the run beside that of its baseline.
+struct ReportChange {
+  std::string metric;
+  std::string unit;
+  std::optional<double> previous;
+  std::optional<double> current;
+};
+
+// The device's roof: its peaks, as the answer about rooflines took them.
+struct ReportRoof {
+  std::optional<double> tflop_per_s;
+  std::optional<double> gb_per_s;
+  std::string text;  // with who says so
+};
+
+struct Report {
+  std::string run_id;
+  std::string tool;
+  std::string kernel;   // as the caller named it, else the kernel that takes most time
+  std::string version;  // empty: the caller named none
+  std::string device;   // its name; empty: not known
+  std::string clocks;   // "locked clocks"; empty: they were not
+  int64_t started_unix_ns = 0;
+  std::vector<std::pair<std::string, std::string>> configuration;  // of params.json: b, s, t, dtype first
+  std::vector<ReportStage> stages;                                 // the longest first
+  std::string bottleneck;                                          // Memory, Compute, Latency, Balanced, Unknown
+  std::string root_cause;                                          // two sentences at most
+  std::vector<ReportOpportunity> opportunities;                    // the largest gain first
+  ReportRoof roof;
+  std::string baseline_id;  // empty: there is none
+  std::vector<ReportChange> changes;
+  std::vector<std::pair<std::string, std::optional<double>>>
+      timeline;  // of a trace: percent of the time, by what it did
+  std::vector<TrustReason> trust;
+  std::vector<std::string> notes;
+};
+
+// Where the run stands in a tree of profiles: "ncu/mla/b=32_s=16/20261128-101500", in UTC. Each step is one name of
+// letters, digits and . _ - + = @ , and says what it is where nobody named it: "no-params".
+std::string ProfileFolder(const Report& report);
+
+// Makes the report of a run. Fails as the analyses do. A run whose trace has no launches and no slices has a report
+// without stages, and a note.
+Result<Report> MakeReport(const ReportedRun& of, const ReportedRun* baseline, const StopSignal& stop);
+
+}  // namespace kprof

@@ -1,0 +1,64 @@
+#include "daemon/analysis/report/report_configuration.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include "daemon/launch/json_text.h"
+
+namespace kprof {
+namespace {
+
+constexpr std::array<std::string_view, 4> kFirstNames = {"b", "s", "t", "dtype"};
+constexpr std::array<std::string_view, 2> kTotals = {"total_ns", "duration_ns"};  // they say how large, and not why
+
+size_t PlaceOf(const std::string& name) {
+  return static_cast<size_t>(std::find(kFirstNames.begin(), kFirstNames.end(), name) - kFirstNames.begin());
+}
+
+std::string TextOf(const GivenJson* value) {
+  return value == nullptr ? std::string() : value->text;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> ConfigurationOf(const std::string& params,
+                                                                 std::vector<std::string>& notes) {
+  if (params.empty()) return {};
+  const Result<GivenJson> json = ReadJson(params, "params.json");
+  if (!json.ok()) {
+    notes.push_back("params.json is no JSON: its configuration is left out");
+    return {};
+  }
+  std::vector<std::pair<std::string, std::string>> members;
+  for (const auto& [name, value] : json->members) {
+    const bool is_plain = value.kind != GivenJson::Kind::kList && value.kind != GivenJson::Kind::kObject;
+    if (is_plain) members.emplace_back(name, value.text);
+  }
+  std::stable_sort(members.begin(), members.end(),
+                   [](const auto& a, const auto& b) { return PlaceOf(a.first) < PlaceOf(b.first); });
+  return members;
+}
+
+std::string TriggerOf(const std::string& evidence) {
+  const Result<GivenJson> json = ReadJson(evidence, "evidence");
+  if (!json.ok()) return {};
+  for (const GivenJson& one : json->items) {
+    const std::string metric = TextOf(one.Find("metric"));
+    if (metric.empty() || std::find(kTotals.begin(), kTotals.end(), metric) != kTotals.end()) continue;
+    const std::string written = TextOf(one.Find("value"));
+    double value = 0;
+    std::string shown = written;
+    if (std::from_chars(written.data(), written.data() + written.size(), value).ec == std::errc()) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%.4g", value);
+      shown = text;
+    }
+    const std::string unit = TextOf(one.Find("unit"));
+    return metric + "=" + shown + (unit.empty() ? "" : " " + unit);
+  }
+  return {};
+}
+
+}  // namespace kprof

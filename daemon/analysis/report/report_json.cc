@@ -1,0 +1,111 @@
+// The report for programs: kprof.report.v1, on one line.
+#include "daemon/analysis/report/report_files.h"
+#include "daemon/analysis/report/report_words.h"
+
+namespace kprof {
+namespace {
+
+// Writes objects member by member.
+class ObjectText {
+ public:
+  ObjectText& Text(std::string_view key, std::string_view value) { return Raw(key, QuotedJson(value)); }
+  ObjectText& TextOrNull(std::string_view key, std::string_view value) {
+    return Raw(key, value.empty() ? "null" : QuotedJson(value));
+  }
+  ObjectText& Number(std::string_view key, std::optional<double> value) { return Raw(key, JsonNumber(value)); }
+  ObjectText& Raw(std::string_view key, std::string_view json) {
+    text_ += (text_.empty() ? "{" : ",") + QuotedJson(key) + ":" + std::string(json);
+    return *this;
+  }
+  std::string Take() { return text_.empty() ? "{}" : text_ + "}"; }
+
+ private:
+  std::string text_;
+};
+
+template <typename List, typename Write>
+std::string ArrayText(const List& list, Write write) {
+  std::string text = "[";
+  for (const auto& one : list) text += (text.size() == 1 ? "" : ",") + write(one);
+  return text + "]";
+}
+
+std::string StageJson(const ReportStage& stage) {
+  return ObjectText()
+      .Text("name", stage.name)
+      .Raw("launches", std::to_string(stage.launches))
+      .Number("duration_ns", stage.duration_ns)
+      .Number("total_ns", stage.total_ns)
+      .Number("tensor_percent", stage.tensor_percent)
+      .Number("dram_percent", stage.dram_percent)
+      .Number("occupancy_percent", stage.occupancy_percent)
+      .Number("compute_sol_percent", stage.compute_sol_percent)
+      .Number("memory_sol_percent", stage.memory_sol_percent)
+      .TextOrNull("bottleneck", stage.bottleneck)
+      .TextOrNull("key_issue", stage.issue)
+      .Number("intensity_flop_per_byte", stage.flop_per_byte)
+      .Number("achieved_tflop_per_s", stage.tflop_per_s)
+      .Number("attainable_tflop_per_s", stage.attainable_tflop_per_s)
+      .Number("achieved_gb_per_s", stage.gb_per_s)
+      .Take();
+}
+
+std::string OpportunityJson(const ReportOpportunity& one) {
+  return ObjectText()
+      .Text("name", one.name)
+      .Number("gain_percent", one.gain_percent)
+      .Text("trigger", one.trigger)
+      .Text("message", one.message)
+      .TextOrNull("hint", one.hint)
+      .TextOrNull("source", one.source)
+      .Take();
+}
+
+std::string ChangeJson(const ReportChange& change) {
+  return ObjectText()
+      .Text("metric", change.metric)
+      .TextOrNull("unit", change.unit)
+      .Number("previous", change.previous)
+      .Number("current", change.current)
+      .Number("change_percent", ChangePercent(change))
+      .Take();
+}
+
+std::string TrustJson(const TrustReason& reason) {
+  return ObjectText().Text("code", reason.code).Text("message", reason.message).Take();
+}
+
+}  // namespace
+
+std::string WriteReportJson(const Report& report) {
+  ObjectText configuration;
+  for (const auto& [name, value] : report.configuration) configuration.Text(name, value);
+  ObjectText timeline;
+  for (const auto& [name, percent] : report.timeline) timeline.Number(name, percent);
+  ObjectText roof;
+  roof.Number("tflop_per_s", report.roof.tflop_per_s).Number("gb_per_s", report.roof.gb_per_s);
+  roof.TextOrNull("source", report.roof.text);
+  return ObjectText()
+             .Text("schema", "kprof.report.v1")
+             .Text("run", report.run_id)
+             .Text("tool", report.tool)
+             .Text("kernel", report.kernel)
+             .TextOrNull("version", report.version)
+             .TextOrNull("device", report.device)
+             .TextOrNull("clocks", report.clocks)
+             .Raw("configuration", configuration.Take())
+             .Raw("stages", ArrayText(report.stages, StageJson))
+             .Raw("timeline_percent", timeline.Take())
+             .Text("bottleneck", BottleneckText(report))
+             .Text("root_cause", report.root_cause)
+             .Raw("opportunities", ArrayText(report.opportunities, OpportunityJson))
+             .Raw("roof", roof.Take())
+             .TextOrNull("baseline", report.baseline_id)
+             .Raw("changes", ArrayText(report.changes, ChangeJson))
+             .Raw("trust", ArrayText(report.trust, TrustJson))
+             .Raw("notes", ArrayText(report.notes, [](const std::string& note) { return QuotedJson(note); }))
+             .Take() +
+         "\n";
+}
+
+}  // namespace kprof

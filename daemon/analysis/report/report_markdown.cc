@@ -1,0 +1,110 @@
+// The report for people and agents: headings and tables whose words are a contract (docs/reports.md), so that scripts
+// find what they look for.
+#include <algorithm>
+
+#include "daemon/analysis/report/report_files.h"
+#include "daemon/analysis/report/report_words.h"
+
+namespace kprof {
+namespace {
+
+constexpr size_t kMostStageRows = 20;
+constexpr size_t kShownOpportunities = 3;
+constexpr double kNsPerUs = 1e3;
+
+// The cells of a row that become "| a | b |".
+std::string MarkdownRow(const std::vector<std::string>& cells) {
+  std::string row = "|";
+  for (const std::string& cell : cells) row += " " + cell + " |";
+  return row + "\n";
+}
+
+std::string ConfigurationTable(const Report& report) {
+  if (report.configuration.empty()) return "No params.json: give the configuration with --params.\n";
+  std::vector<std::string> names;
+  std::vector<std::string> values;
+  std::string rule = "|";
+  for (const auto& [name, value] : report.configuration) {
+    names.push_back(CellText(name));
+    values.push_back(CellText(value));
+    rule += std::string(names.back().size() + 2, '-') + "|";
+  }
+  return MarkdownRow(names) + rule + "\n" + MarkdownRow(values);
+}
+
+std::string StagesTable(const Report& report) {
+  std::string text =
+      "| Stage | Duration (us) | TC% | DRAM% | Occ% | Bottleneck | Key Issue |\n"
+      "|-------|---------------|-----|-------|------|------------|-----------|\n";
+  for (size_t i = 0; i < report.stages.size() && i < kMostStageRows; ++i) {
+    const ReportStage& stage = report.stages[i];
+    const std::optional<double> us = stage.duration_ns ? std::optional(*stage.duration_ns / kNsPerUs) : std::nullopt;
+    text += MarkdownRow({CellText(stage.name), NumberText(us, 2), NumberText(stage.tensor_percent, 1),
+                         NumberText(stage.dram_percent, 1), NumberText(stage.occupancy_percent, 1),
+                         stage.bottleneck.empty() ? std::string(kUnknownNumber) : stage.bottleneck,
+                         stage.issue.empty() ? std::string(kUnknownNumber) : CellText(stage.issue)});
+  }
+  if (report.stages.size() > kMostStageRows) {
+    text += "\n" + std::to_string(report.stages.size() - kMostStageRows) + " more stages: report.json has them.\n";
+  }
+  return text;
+}
+
+std::string Opportunities(const Report& report) {
+  std::string text;
+  for (size_t i = 0; i < report.opportunities.size() && i < kShownOpportunities; ++i) {
+    const ReportOpportunity& one = report.opportunities[i];
+    text += std::to_string(i + 1) + ". " + CellText(one.name) + " — est. " + NumberText(one.gain_percent, 1) +
+            "% gain — trigger: " + CellText(one.trigger) + "\n";
+    if (!one.hint.empty()) text += "   " + CellText(one.hint) + "\n";
+  }
+  return text.empty() ? "None: no rule fired on what was measured.\n" : text;
+}
+
+std::string SignedPercent(std::optional<double> percent) {
+  return percent ? (*percent >= 0 ? "+" : "") + NumberText(percent, 1) + " %" : std::string(kUnknownNumber);
+}
+
+std::string BaselineTable(const Report& report) {
+  if (report.baseline_id.empty()) return "None was given: --baseline RUN.\n";
+  std::string text =
+      "| Metric | Previous | Current | Change |\n"
+      "|--------|----------|---------|--------|\n";
+  for (const ReportChange& change : report.changes) {
+    const std::string unit = change.unit.empty() ? "" : " (" + change.unit + ")";
+    text += MarkdownRow({CellText(change.metric + unit), NumberText(change.previous, 2), NumberText(change.current, 2),
+                         SignedPercent(ChangePercent(change))});
+  }
+  return text + "\nPrevious: run " + report.baseline_id + ".\n";
+}
+
+std::string TimelineTable(const Report& report) {
+  std::string text = "| Time | Share |\n|------|-------|\n";
+  for (const auto& [name, percent] : report.timeline) {
+    text += MarkdownRow({CellText(name), NumberText(percent, 1) + " %"});
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string WriteReportMarkdown(const Report& report) {
+  std::string text =
+      "## Profile: " + CellText(report.kernel) + (report.version.empty() ? "" : " " + CellText(report.version)) + "\n";
+  text += "\n### Configuration\n" + ConfigurationTable(report);
+  text += "\n### Stages\n" + StagesTable(report);
+  if (!report.timeline.empty()) text += "\n### Timeline\n" + TimelineTable(report);
+  text += "\n### Bottleneck: " + BottleneckText(report) + "\nRoot cause: " + CellText(report.root_cause) + "\n";
+  text += "\n### Top 3 Opportunities (ranked by estimated impact)\n" + Opportunities(report);
+  text += "\n### vs Baseline (if applicable)\n" + BaselineTable(report);
+  text += "\nRun " + report.run_id + ", tool " + report.tool +
+          (report.device.empty() ? "" : ", " + CellText(report.device)) +
+          (report.clocks.empty() ? "" : ", " + report.clocks) + ".\n";
+  for (const TrustReason& reason : report.trust) {
+    text += "Trust: " + CellText(reason.code) + ": " + CellText(reason.message) + "\n";
+  }
+  for (const std::string& note : report.notes) text += "Note: " + CellText(note) + "\n";
+  return text;
+}
+
+}  // namespace kprof

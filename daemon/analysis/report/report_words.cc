@@ -1,0 +1,117 @@
+#include "daemon/analysis/report/report_words.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace kprof {
+
+std::string NumberText(std::optional<double> number, int digits) {
+  if (!number || !std::isfinite(*number)) return std::string(kUnknownNumber);
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, *number);
+  return text;
+}
+
+std::string CellText(std::string_view text) {
+  std::string cell;
+  for (const char c : text) {
+    if (c == '|') cell += '\\';
+    cell += c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
+  }
+  return cell;
+}
+
+std::string QuotedJson(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted += {'\\', c};
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
+      quoted += escape;
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+std::string JsonNumber(std::optional<double> number) {
+  if (!number || !std::isfinite(*number)) return "null";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.17g", *number);
+  char shorter[64];  // the fewest digits that read back as the same
+  for (int digits = 1; digits < 17; ++digits) {
+    std::snprintf(shorter, sizeof shorter, "%.*g", digits, *number);
+    if (std::strtod(shorter, nullptr) == *number) return shorter;
+  }
+  return text;
+}
+
+std::string XmlText(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) >= 0x20) escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string ShortKernelName(std::string_view name) {
+  const std::string_view whole = name;
+  int nesting = 0;
+  // The list of parameters that ends the name: the last parenthesis outside of brackets.
+  if (name.ends_with(')')) {
+    for (size_t i = name.size(); i-- > 0;) {
+      if (name[i] == ')') ++nesting;
+      if (name[i] == '(' && --nesting == 0) {
+        name = name.substr(0, i);
+        break;
+      }
+    }
+  }
+  constexpr std::string_view kNothing = "void ";
+  if (name.starts_with(kNothing)) name.remove_prefix(kNothing.size());
+  return std::string(name.empty() ? whole : name);
+}
+
+std::string PathStep(std::string_view text) {
+  constexpr std::string_view kPlainSigns = "._-+=@,";
+  constexpr size_t kMostStepBytes = 100;
+  std::string step;
+  for (const char c : text.substr(0, kMostStepBytes)) {
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          kPlainSigns.find(c) != kPlainSigns.npos;
+    step += is_plain ? c : '_';
+  }
+  if (step.starts_with('.')) step.front() = '_';
+  return step;
+}
+
+std::string BottleneckText(const Report& report) {
+  const bool stands_alone = report.bottleneck == "Balanced" || report.bottleneck == "Unknown";
+  return report.bottleneck + (stands_alone ? "" : "-bound");
+}
+
+std::optional<double> ChangePercent(const ReportChange& change) {
+  if (!change.previous || !change.current || *change.previous == 0) return std::nullopt;
+  return (*change.current - *change.previous) / *change.previous * 100;
+}
+
+}  // namespace kprof

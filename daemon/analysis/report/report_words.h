@@ -1,0 +1,35 @@
+// Numbers and texts of reports, as their files write them. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/analysis/report/report.h"
+
+namespace kprof {
+
+inline constexpr std::string_view kUnknownNumber = "--";
+
+// "12.3", with that many digits behind the point; kUnknownNumber where it is not known.
+std::string NumberText(std::optional<double> number, int digits);
+// A text in a cell of a Markdown table: on one line, and no '|' ends it.
+std::string CellText(std::string_view text);
+// A text between quotes, as JSON has it.
+std::string QuotedJson(std::string_view text);
+// A number as JSON has it, null where it is not known or not finite.
+std::string JsonNumber(std::optional<double> number);
+// A text in an SVG.
+std::string XmlText(std::string_view text);
+// The kernel's name without what it returns and its parameters: "void f<4>(float*)" is f<4>.
+std::string ShortKernelName(std::string_view name);
+// A name for a folder or a file: other characters than letters, digits and . _ - + = @ , are '_', and so is a dot at
+// its beginning; at most 100 bytes. REQUIRES: it is not empty.
+std::string PathStep(std::string_view text);
+// "Memory-bound"; "Balanced" and "Unknown" stand alone.
+std::string BottleneckText(const Report& report);
+// The change from the previous number to the current one in percent; nothing where one of them is not known or the
+// previous one is 0.
+std::optional<double> ChangePercent(const ReportChange& change);
+
+}  // namespace kprof

@@ -1,0 +1,180 @@
+#include "daemon/rpc/streams/report_source.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/analysis/report/report.h"
+#include "daemon/analysis/report/report_files.h"
+#include "daemon/rpc/streams/trace_question.h"
+#include "daemon/rpc/streams/trace_work.h"
+#include "daemon/runs/audit/audited_calls.h"
+#include "storage/base/readable_text.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kReportTimeoutMs = 30'000;               // of work, where the client names no other
+constexpr int64_t kReportMemoryBytes = int64_t{64} << 20;  // of what is made of the parts
+constexpr size_t kMostParamsBytes = 64 << 10;
+constexpr const char* kReportAct = "report";
+constexpr const char* kParamsFile = "params.json";
+constexpr const char* kBaselineLabel = "baseline";
+
+class ReportSource final : public PullSource<v1::GetReportResponse> {
+ public:
+  ReportSource(const ServiceContext& context, const Caller& caller, const v1::GetReportRequest& request)
+      : context_(context),
+        caller_(caller),
+        request_(request),
+        question_(context, caller, kReportAct),
+        baseline_question_(context, caller, kReportAct) {}
+
+  Result<Pulled> Next(v1::GetReportResponse& message, std::stop_token stop) override {
+    if (!report_) {
+      RETURN_IF_ERROR(ChooseFiles());
+      RETURN_IF_ERROR(question_.CheckLimits(request_.timeout_ms(), 1));
+      ASSIGN_OR_RETURN(const bool is_its_turn, question_.BeginTurn(timeout_ms()));
+      if (!is_its_turn) return Pulled::kNothingYet;
+      const Status made = Make(stop);
+      if (question_.EndTurn() && !made.ok()) {
+        question_.Wait();
+        return Pulled::kNothingYet;
+      }
+      if (!made.ok()) {
+        RecordIfRefused(context_.audit, caller_, Rpc::kGetReport, made);
+        return made;
+      }
+      FillHeader(*message.mutable_header());
+      return Pulled::kMessage;
+    }
+    if (sent_bytes_ < text_.size()) {
+      message.set_data(text_.substr(sent_bytes_, StreamLimits::kChunkBytes));
+      sent_bytes_ += message.data().size();
+      return Pulled::kMessage;
+    }
+    if (next_file_ == files_.size()) return Pulled::kEnd;
+    const ReportFile& file = *files_[next_file_++];
+    text_ = file.write(*report_);
+    sent_bytes_ = 0;
+    message.mutable_file()->set_name(std::string(file.name));
+    message.mutable_file()->set_media_type(std::string(file.media_type));
+    message.mutable_file()->set_size_bytes(static_cast<int64_t>(text_.size()));
+    return Pulled::kMessage;
+  }
+
+ private:
+  int64_t timeout_ms() const { return request_.timeout_ms() > 0 ? request_.timeout_ms() : kReportTimeoutMs; }
+
+  Status ChooseFiles() {
+    files_.clear();
+    std::string names;
+    for (const ReportFile& file : ReportFiles()) {
+      names += (names.empty() ? "" : ", ") + std::string(file.name);
+      const auto& asked = request_.files();
+      if (asked.empty() || std::find(asked.begin(), asked.end(), file.name) != asked.end()) files_.push_back(&file);
+    }
+    for (const std::string& name : request_.files()) {
+      const bool is_known =
+          std::any_of(files_.begin(), files_.end(), [&name](const ReportFile* file) { return file->name == name; });
+      if (!is_known) {
+        return Fail(ErrorCode::kNotFound, kReportAct, "no report has a file '" + ReadableText(name) + "'",
+                    "ask for one of " + names);
+      }
+    }
+    return OkStatus();
+  }
+
+  Status Make(std::stop_token stop) {
+    google::protobuf::RepeatedPtrField<std::string> names;
+    names.Add(std::string(request_.run()));
+    RETURN_IF_ERROR(question_.FindRuns(names, Rpc::kGetReport, TraceQuestion::WithoutTrace::kTaken));
+    const bool has_baseline = FindBaseline(names);
+    if (has_baseline) {
+      const Status found = baseline_question_.FindRuns(names, Rpc::kGetReport, TraceQuestion::WithoutTrace::kTaken);
+      if (!found.ok() && !request_.baseline().empty()) return found;
+      if (!found.ok()) lost_baseline_ = names.Get(0);
+    }
+    TraceWork work(kReportAct, {timeout_ms(), kReportMemoryBytes}, stop, question_.LongWorkOfTurn());
+    const WorkBudget::Shift shift(work.budget());
+    Result<Report> report = Ask(work, has_baseline && lost_baseline_.empty());
+    if (!report.ok()) return work.Explained(report.status());
+    if (!lost_baseline_.empty()) {
+      report->notes.push_back("the baseline " + lost_baseline_ + ", which it was captured with, is not there any more");
+    }
+    report_.emplace(*std::move(report));
+    return OkStatus();
+  }
+
+  // The name of the baseline in place of the run's; false: there is none.
+  bool FindBaseline(google::protobuf::RepeatedPtrField<std::string>& names) const {
+    std::string baseline = request_.baseline();
+    const auto& labels = question_.runs().front().labels;
+    if (const auto label = labels.find(kBaselineLabel); baseline.empty() && label != labels.end()) {
+      baseline = label->second;
+    }
+    *names.Mutable(0) = baseline;
+    return !baseline.empty();
+  }
+
+  Result<Report> Ask(TraceWork& work, bool has_baseline) {
+    std::vector<TrustReason> broken;
+    ASSIGN_OR_RETURN(const ReportedRun of, Open(work, question_, broken));
+    std::optional<ReportedRun> baseline;
+    if (has_baseline) {
+      ASSIGN_OR_RETURN(baseline, Open(work, baseline_question_, broken));
+    }
+    ASSIGN_OR_RETURN(Report report, MakeReport(of, baseline ? &*baseline : nullptr, work.signal()));
+    for (TrustReason& reason : broken) report.trust.push_back(std::move(reason));
+    return report;
+  }
+
+  Result<ReportedRun> Open(TraceWork& work, const TraceQuestion& question, std::vector<TrustReason>& broken) {
+    const RunRow& run = question.runs().front();
+    ASSIGN_OR_RETURN(AnalysisTraces traces, work.Open(context_, question.places(), broken));
+    ASSIGN_OR_RETURN(std::string params, ReadParams(run));
+    return ReportedRun{run, std::move(traces), std::move(params)};
+  }
+
+  // The artifact params.json; empty where the run has none.
+  Result<std::string> ReadParams(const RunRow& run) const {
+    const ArtifactRow* artifact = FindArtifact(run, kParamsFile);
+    if (artifact == nullptr || artifact->size_bytes > static_cast<int64_t>(kMostParamsBytes)) return std::string();
+    ASSIGN_OR_RETURN(const std::unique_ptr<File> file,
+                     context_.files.OpenForRead(context_.catalog.layout().ArtifactPath(run.id, kParamsFile)));
+    std::string text(static_cast<size_t>(artifact->size_bytes), '\0');
+    ASSIGN_OR_RETURN(const size_t size, file->ReadAt(0, text));
+    text.resize(size);
+    return text;
+  }
+
+  void FillHeader(v1::GetReportResponse::Header& header) const {
+    header.set_run_id(report_->run_id);
+    header.set_baseline_id(report_->baseline_id);
+    header.set_folder(ProfileFolder(*report_));
+    for (const ReportFile& file : ReportFiles()) header.add_files(std::string(file.name));
+  }
+
+  const ServiceContext& context_;
+  const Caller caller_;
+  const v1::GetReportRequest request_;
+  TraceQuestion question_;
+  TraceQuestion baseline_question_;  // never has a turn of its own
+  std::vector<const ReportFile*> files_;
+  std::string lost_baseline_;
+  std::optional<Report> report_;  // once it is there
+  size_t next_file_ = 0;
+  std::string text_;  // of the file that is being sent
+  size_t sent_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<PullSource<v1::GetReportResponse>> MakeReportSource(const ServiceContext& context, const Caller& caller,
+                                                                    const v1::GetReportRequest& request) {
+  return std::make_unique<ReportSource>(context, caller, request);
+}
+
+}  // namespace kprof

@@ -1,0 +1,203 @@
+#include "daemon/analysis/report/report_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "daemon/analysis/report/report_configuration.h"
+#include "daemon/analysis/report/report_words.h"
+
+namespace kprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::Pair;
+
+Report SampleReport() {
+  Report report;
+  report.run_id = "01jd";
+  report.tool = "ncu";
+  report.kernel = "mla";
+  report.version = "v4";
+  report.device = "NVIDIA H100 80GB HBM3";
+  report.clocks = "locked clocks";
+  report.configuration = {{"b", "32"}, {"s", "16"}, {"t", "4096"}, {"dtype", "bfloat16"}};
+  ReportStage& stage = report.stages.emplace_back();
+  stage.name = "mla_decode<128>";
+  stage.launches = 20;
+  stage.duration_ns = 419'250;
+  stage.total_ns = 8'385'000;
+  stage.tensor_percent = 12.34;
+  stage.dram_percent = 84.06;
+  stage.occupancy_percent = 25;
+  stage.bottleneck = "memory";
+  stage.issue = "low_l2_hit_rate";
+  stage.flop_per_byte = 20;
+  stage.tflop_per_s = 50;
+  stage.attainable_tflop_per_s = 67;
+  stage.gb_per_s = 2500;
+  ReportStage& second = report.stages.emplace_back();
+  second.name = "combine | merge";
+  second.launches = 20;
+  second.duration_ns = 10'000;
+  second.total_ns = 200'000;
+  report.bottleneck = "Memory";
+  report.root_cause = "mla_decode<128> takes 98 % of the time. Data is read twice.";
+  report.opportunities = {
+      {"low_l2_hit_rate", 12.5, "l2_hit_percent=41.2 %", "L2 hits 41.2 %", "Swizzle blocks", "ncu"}};
+  report.roof = {989, 3350, "H100-SXM5-80GB (table)"};
+  return report;
+}
+
+// The words that scripts look for: docs/reports.md.
+TEST(ReportFiles, HaveTheHeadingsAndTablesOfTheContract) {
+  EXPECT_EQ(WriteReportMarkdown(SampleReport()),
+            "## Profile: mla v4\n"
+            "\n"
+            "### Configuration\n"
+            "| b | s | t | dtype |\n"
+            "|---|---|---|-------|\n"
+            "| 32 | 16 | 4096 | bfloat16 |\n"
+            "\n"
+            "### Stages\n"
+            "| Stage | Duration (us) | TC% | DRAM% | Occ% | Bottleneck | Key Issue |\n"
+            "|-------|---------------|-----|-------|------|------------|-----------|\n"
+            "| mla_decode<128> | 419.25 | 12.3 | 84.1 | 25.0 | memory | low_l2_hit_rate |\n"
+            "| combine \\| merge | 10.00 | -- | -- | -- | -- | -- |\n"
+            "\n"
+            "### Bottleneck: Memory-bound\n"
+            "Root cause: mla_decode<128> takes 98 % of the time. Data is read twice.\n"
+            "\n"
+            "### Top 3 Opportunities (ranked by estimated impact)\n"
+            "1. low_l2_hit_rate — est. 12.5% gain — trigger: l2_hit_percent=41.2 %\n"
+            "   Swizzle blocks\n"
+            "\n"
+            "### vs Baseline (if applicable)\n"
+            "None was given: --baseline RUN.\n"
+            "\n"
+            "Run 01jd, tool ncu, NVIDIA H100 80GB HBM3, locked clocks.\n");
+}
+
+TEST(ReportFiles, ShowTheBaselineBesideTheRun) {
+  Report report = SampleReport();
+  report.baseline_id = "01jc";
+  report.changes = {{"Duration", "us", 500, 419.25}, {"TC Util", "%", std::nullopt, 12.34}};
+  EXPECT_THAT(WriteReportMarkdown(report), HasSubstr("| Metric | Previous | Current | Change |\n"
+                                                     "|--------|----------|---------|--------|\n"
+                                                     "| Duration (us) | 500.00 | 419.25 | -16.2 % |\n"
+                                                     "| TC Util (%) | -- | 12.34 | -- |\n"
+                                                     "\nPrevious: run 01jc.\n"));
+}
+
+TEST(ReportFiles, GiveTheBlockOfADevelopmentLog) {
+  Report report = SampleReport();
+  report.baseline_id = "01jc";
+  report.changes = {{"Duration", "us", 500, 419.25}, {"Achieved GB/s", "", 2000, 2500}};
+  EXPECT_EQ(WriteDevelopmentLog(report),
+            "**Performance** (NVIDIA H100 80GB HBM3, locked clocks, bfloat16, b=32, s=16, t=4096):\n"
+            "\n"
+            "| Metric            | Value   | vs Previous |\n"
+            "| ----------------- | ------- | ----------- |\n"
+            "| Duration          | 419.25 μs | 16.2% faster |\n"
+            "| Achieved TFLOPs/s | 50.00   | --          |\n"
+            "| Achieved GB/s     | 2500.00 | +25.0%      |\n"
+            "| Occupancy         | 25%     | --          |\n"
+            "| TC Util           | 12%     | --          |\n"
+            "\n"
+            "**Bottleneck**: Memory-bound\n"
+            "\n"
+            "**Issues**:\n"
+            "- L2 hits 41.2 %\n"
+            "\n"
+            "**Insights**:\n"
+            "- mla_decode<128> takes 98 % of the time. Data is read twice.\n"
+            "- Swizzle blocks\n");
+}
+
+TEST(ReportFiles, AreJsonWithoutNumbersThatJsonHasNot) {
+  Report report = SampleReport();
+  report.stages.front().tensor_percent = std::nan("");
+  report.stages.front().name = "a \"b\"\n\\";
+  const std::string json = WriteReportJson(report);
+  EXPECT_THAT(json, HasSubstr("{\"schema\":\"kprof.report.v1\",\"run\":\"01jd\""));
+  EXPECT_THAT(json, HasSubstr("\"name\":\"a \\\"b\\\"\\u000a\\\\\""));
+  EXPECT_THAT(json, HasSubstr("\"tensor_percent\":null"));
+  EXPECT_THAT(json, HasSubstr("\"dram_percent\":84.06,"));
+  EXPECT_EQ(std::count(json.begin(), json.end(), '\n'), 1);
+}
+
+TEST(ReportFiles, DrawAStageWhereItsIntensityPutsIt) {
+  const std::string svg = DrawRoofline(SampleReport());
+  EXPECT_THAT(svg, HasSubstr("989 TFLOP/s, 3350 GB/s, ridge 295 FLOP/byte"));
+  EXPECT_THAT(svg, HasSubstr("<title>mla_decode&lt;128&gt;: 50.00 TFLOP/s at 20.00 FLOP/byte</title>"));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  const std::string typed = TypeRoofline(SampleReport());
+  EXPECT_THAT(typed, HasSubstr("  A  mla_decode<128>: 50.00 TFLOP/s at 20.00 FLOP/byte\n"));
+  EXPECT_THAT(typed, HasSubstr("/"));
+}
+
+TEST(ReportFiles, SayWhyThereIsNoRoofline) {
+  Report report = SampleReport();
+  report.roof = {};
+  EXPECT_EQ(TypeRoofline(report), "No roofline: the device's peaks are not known\n");
+  EXPECT_THAT(DrawRoofline(report), HasSubstr("No chart: the device's peaks are not known"));
+  report = SampleReport();
+  report.stages.front().flop_per_byte.reset();
+  EXPECT_THAT(TypeRoofline(report), HasSubstr("--stages"));
+}
+
+TEST(ReportFiles, DrawStagesByTheirShareOfTheTime) {
+  const std::string svg = DrawStages(SampleReport());
+  EXPECT_THAT(svg, HasSubstr("97.7 %, 419.25 us"));
+  EXPECT_THAT(svg, HasSubstr("2.3 %, 10.00 us"));
+}
+
+TEST(ReportFiles, StandInTheListOnceEach) {
+  std::vector<std::string_view> names;
+  for (const ReportFile& file : ReportFiles()) {
+    names.push_back(file.name);
+    EXPECT_FALSE(file.write(SampleReport()).empty()) << file.name;
+    EXPECT_FALSE(file.write(Report()).empty()) << file.name;
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+TEST(ReportConfiguration, HasBatchAndLengthsFirst) {
+  std::vector<std::string> notes;
+  EXPECT_THAT(ConfigurationOf(R"({"h":128,"dtype":"bfloat16","b":32,"causal":true,"tiles":[1,2],"s":16})", notes),
+              ElementsAre(Pair("b", "32"), Pair("s", "16"), Pair("dtype", "bfloat16"), Pair("h", "128"),
+                          Pair("causal", "true")));
+  EXPECT_THAT(notes, IsEmpty());
+}
+
+TEST(ReportConfiguration, OfNoJsonIsEmptyAndSaysSo) {
+  std::vector<std::string> notes;
+  EXPECT_THAT(ConfigurationOf("{b: 32", notes), IsEmpty());
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("params.json is no JSON")));
+  notes.clear();
+  EXPECT_THAT(ConfigurationOf("", notes), IsEmpty());
+  EXPECT_THAT(ConfigurationOf("[1]", notes), IsEmpty());
+  EXPECT_THAT(notes, IsEmpty());
+}
+
+TEST(ReportConfiguration, TellsTheTriggerOfAFinding) {
+  EXPECT_EQ(
+      TriggerOf(R"([{"metric":"duration_ns","value":5,"unit":"ns"},{"metric":"l2_hit","value":41.234,"unit":"%"}])"),
+      "l2_hit=41.23 %");
+  EXPECT_EQ(TriggerOf(R"([{"metric":"waves","value":0.5,"unit":""}])"), "waves=0.5");
+  EXPECT_EQ(TriggerOf("nothing"), "");
+}
+
+TEST(ReportWords, MakeKernelsNamesShort) {
+  EXPECT_EQ(ShortKernelName("void gemm<float, 4>(float const*, int (*)(int))"), "gemm<float, 4>");
+  EXPECT_EQ(ShortKernelName("copy"), "copy");
+  EXPECT_EQ(ShortKernelName("(x)"), "(x)");
+}
+
+}  // namespace
+}  // namespace kprof
