@@ -1,5 +1,5 @@
-// The answers of an installed ncu: its version, and the metrics of the devices that it sees. To ask costs seconds, so the
-// answers are kept in the caller's cache folder ($XDG_CACHE_HOME/kprof, else $HOME/.cache/kprof): one file for each
+// The answers of an installed ncu: its version, and the metrics of the devices that it sees. To ask costs seconds, so
+// the answers are kept in the caller's cache folder ($XDG_CACHE_HOME/kprof, else $HOME/.cache/kprof): one file for each
 // program (path, size, time of its last change) and set of visible devices.
 //
 // kprof-launch asks, as the caller, on the run's devices, before the command: AskNcu gives the questions, and when they

@@ -23,10 +23,8 @@ struct Later {
 };
 
 constexpr Later kLater[] = {
-    {"open", "", "see kprofctl show RUN"},
-    {"rank-exec", "", "use kprofctl capture command for each rank"},
-    {"node", "", "run kprofctl on the node itself"},
-    {"cluster", "", "run kprofctl on each node itself"},
+    {"open", "", "see kprofctl show RUN"},           {"rank-exec", "", "use kprofctl capture command for each rank"},
+    {"node", "", "run kprofctl on the node itself"}, {"cluster", "", "run kprofctl on each node itself"},
     {"mcp", "", "run kprofctl with --json"},
 };
 

@@ -252,7 +252,7 @@ int64_t LaunchResults::AddLaunch(const Result& result, bool is_range) {
     if (!name.starts_with("device__attribute_")) continue;
     const bool is_name = name == kDeviceNameMetric;
     if (!is_name && name != kMajorMetric && name != kMinorMetric) continue;
-    const ReportValue value = ReadReportValue(FindBytes(metric, 2));
+    const ReportedValue value = ReadReportValue(FindBytes(metric, 2));
     if (is_name) device_name = value.text;
     constexpr double kMostCapability = 1000;
     if (is_name || !value.number || !(*value.number >= 0 && *value.number < kMostCapability)) continue;
@@ -260,19 +260,19 @@ int64_t LaunchResults::AddLaunch(const Result& result, bool is_range) {
   }
   std::string capability;
   if (major && minor) capability = std::to_string(*major) + "." + std::to_string(*minor);
-  ReportLaunch launch{.kernel = result.demangled,
-                      .function = result.function,
-                      .mangled = result.mangled,
-                      .is_range = is_range,
-                      .process_id = result.process,
-                      .device = std::nullopt,
-                      .device_name = device_name,
-                      .compute_capability = capability,
-                      .context = result.context,
-                      .stream = result.stream,
-                      .grid = ReadReportSizes(result.grid),
-                      .block = ReadReportSizes(result.block),
-                      .unix_ns = result.unix_ns};
+  ReportedLaunch launch{.kernel = result.demangled,
+                        .function = result.function,
+                        .mangled = result.mangled,
+                        .is_range = is_range,
+                        .process_id = result.process,
+                        .device = std::nullopt,
+                        .device_name = device_name,
+                        .compute_capability = capability,
+                        .context = result.context,
+                        .stream = result.stream,
+                        .grid = ReadReportSizes(result.grid),
+                        .block = ReadReportSizes(result.block),
+                        .unix_ns = result.unix_ns};
   if (launch.kernel.empty()) launch.kernel = result.function.empty() ? result.mangled : result.function;
   // Older versions have a thread in the place of the process.
   auto process = processes_.find(result.process.value_or(-1));
@@ -313,7 +313,7 @@ Status LaunchResults::AddMetrics(int64_t launch, const Result& result) {
       ++unnamed_;
       continue;
     }
-    const ReportValue value = ReadReportValue(value_message);
+    const ReportedValue value = ReadReportValue(value_message);
     if (value.number) {
       rows_.AddMetric(launch, *name->text, *value.number, name->unit);
     } else if (!value.text.empty()) {
@@ -323,7 +323,7 @@ Status LaunchResults::AddMetrics(int64_t launch, const Result& result) {
     ProtoFields list(metric);
     for (double position = 0; list.Next();) {
       if (list.number() != 3 || list.is_number()) continue;
-      ReportValue key = ReadReportValue(FindBytes(list.bytes(), 1));
+      ReportedValue key = ReadReportValue(FindBytes(list.bytes(), 1));
       if (!key.number && key.text.empty()) key.number = position;
       rows_.AddInstance(launch, *name->text, key, ReadReportValue(FindBytes(list.bytes(), 2)));
       ++position;
@@ -361,7 +361,7 @@ void LaunchResults::AddSection(int64_t launch, std::string_view message) {
 // A rule: 1 identifier, 2 title, 3 body {1 items}, 4 section. An item: 1 message {1 text, 2 type}, 8 the metric that it
 // rests on {2 name, 3 value, 5 why}, 10 speedup {1 type, 2 percent}. Rules without a body did not fire.
 void LaunchResults::AddRule(int64_t launch, std::string_view message) {
-  ReportRule rule;
+  ReportedRule rule;
   std::string_view body;
   ProtoFields fields(message);
   while (fields.Next()) {
@@ -373,7 +373,7 @@ void LaunchResults::AddRule(int64_t launch, std::string_view message) {
   ProtoFields items(body);
   while (items.Next()) {
     if (items.number() != 1 || items.is_number()) continue;
-    ReportRule said = rule;
+    ReportedRule said = rule;
     std::string text;
     bool has_message = false;
     ProtoFields item(items.bytes());

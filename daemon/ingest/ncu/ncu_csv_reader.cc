@@ -376,7 +376,7 @@ class NcuCsvReading {
       const size_t end = std::min(rest.find(';'), rest.size());
       std::string_view value = rest.substr(0, end);
       rest.remove_prefix(std::min(end + 1, rest.size()));
-      ReportValue key{.number = position, .text = {}};
+      ReportedValue key{.number = position, .text = {}};
       const size_t colon = value.find_last_of(':');
       if (colon != value.npos) {
         key = {.number = std::nullopt, .text = value.substr(std::min(value.find_first_not_of(' '), colon))};

@@ -2,9 +2,9 @@
 
 namespace kprof {
 
-ReportValue ReadReportValue(std::string_view message) {
+ReportedValue ReadReportValue(std::string_view message) {
   enum ValueField : uint32_t { kTextValue = 1, kFloatValue = 2, kDoubleValue = 3, kWord32Value = 4, kWord64Value = 5 };
-  ReportValue value;
+  ReportedValue value;
   ProtoFields fields(message);
   while (fields.Next()) {
     switch (fields.number()) {

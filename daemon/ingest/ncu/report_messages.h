@@ -15,7 +15,7 @@
 namespace kprof {
 
 // A value: a text (1), a float (2), a double (3), an integer (4, 5). Nothing of it: it has none of these.
-ReportValue ReadReportValue(std::string_view message);
+ReportedValue ReadReportValue(std::string_view message);
 
 // x (1), y (2), z (3), of a grid or a block.
 std::array<std::optional<int64_t>, 3> ReadReportSizes(std::string_view message);

@@ -31,7 +31,7 @@ void ReportRows::AddRow(const SideTable& table, std::span<const int64_t> row) {
   ++rows_;
 }
 
-int64_t ReportRows::AddLaunch(const ReportLaunch& launch) {
+int64_t ReportRows::AddLaunch(const ReportedLaunch& launch) {
   const int64_t number = launches();
   kernels_.push_back(builder_.Text(launch.kernel));
   const std::array<int64_t, 20> row = {number,
@@ -74,7 +74,7 @@ void ReportRows::AddText(int64_t launch, uint32_t name, std::string_view text) {
   AddRow(TextMetricSideTable(), row);
 }
 
-void ReportRows::AddInstance(int64_t launch, uint32_t name, const ReportValue& key, const ReportValue& value) {
+void ReportRows::AddInstance(int64_t launch, uint32_t name, const ReportedValue& key, const ReportedValue& value) {
   if (value.number && !std::isfinite(*value.number)) {
     ++not_finite_;
     return;
@@ -91,7 +91,7 @@ void ReportRows::AddInstance(int64_t launch, uint32_t name, const ReportValue& k
   AddRow(InstanceSideTable(), row);
 }
 
-void ReportRows::AddRule(int64_t launch, const ReportRule& rule) {
+void ReportRows::AddRule(int64_t launch, const ReportedRule& rule) {
   const std::array<int64_t, 12> row = {launch,
                                        int64_t{kernels_[static_cast<size_t>(launch)]},
                                        TextOrNone(rule.rule),
@@ -134,7 +134,7 @@ void ReportRows::AddSourceLine(std::string_view file, std::string_view language,
   AddRow(SourceTextSideTable(), row);
 }
 
-void ReportRows::AddDeviceAttribute(std::optional<int64_t> device, std::string_view name, const ReportValue& value) {
+void ReportRows::AddDeviceAttribute(std::optional<int64_t> device, std::string_view name, const ReportedValue& value) {
   const std::array<int64_t, 4> row = {IntegerOrNone(device), int64_t{builder_.Text(name)}, RealOrNone(value.number),
                                       TextOrNone(value.text)};
   AddRow(DeviceAttributeSideTable(), row);

@@ -16,7 +16,7 @@
 namespace kprof {
 
 // Texts are empty where the report does not say them.
-struct ReportLaunch {
+struct ReportedLaunch {
   std::string_view kernel;
   std::string_view function;
   std::string_view mangled;
@@ -35,12 +35,12 @@ struct ReportLaunch {
 };
 
 // A value of a metric, or the key of one of its instances: a number or a text.
-struct ReportValue {
+struct ReportedValue {
   std::optional<double> number;
   std::string_view text;
 };
 
-struct ReportRule {
+struct ReportedRule {
   std::string_view rule;
   std::string_view title;
   std::string_view section;
@@ -80,16 +80,16 @@ class ReportRows {
   uint32_t Text(std::string_view text) { return builder_.Text(text); }
 
   // Returns the launch's number, counted from 0. The others below take it.
-  int64_t AddLaunch(const ReportLaunch& launch);
+  int64_t AddLaunch(const ReportedLaunch& launch);
   // A value that is not finite is no row; it is counted.
   void AddMetric(int64_t launch, uint32_t name, double value, uint32_t unit);
   void AddText(int64_t launch, uint32_t name, std::string_view text);
-  void AddInstance(int64_t launch, uint32_t name, const ReportValue& key, const ReportValue& value);
-  void AddRule(int64_t launch, const ReportRule& rule);
+  void AddInstance(int64_t launch, uint32_t name, const ReportedValue& key, const ReportedValue& value);
+  void AddRule(int64_t launch, const ReportedRule& rule);
   void AddSection(int64_t launch, const ReportSection& section);
   void AddInstruction(int64_t launch, const ReportInstruction& instruction);
   void AddSourceLine(std::string_view file, std::string_view language, int64_t line, std::string_view text);
-  void AddDeviceAttribute(std::optional<int64_t> device, std::string_view name, const ReportValue& value);
+  void AddDeviceAttribute(std::optional<int64_t> device, std::string_view name, const ReportedValue& value);
 
   // Hands a batch over when it is large enough. Call it between launches and between long lists of rows.
   Status GiveFull() { return builder_.GiveFull(); }
