@@ -116,14 +116,25 @@ Result<NcuLockState> LookAtNcuLock(const std::string& path, const std::string& l
   return AskForRecordLock(path);
 }
 
+namespace {
+
+// How far the kernel protects files in folders that all may write: 0, 1 or 2. Without streams: kprof-launch has none.
+int ReadProtection() {
+  const UniqueFd file(::open("/proc/sys/fs/protected_regular", O_RDONLY | O_CLOEXEC));
+  char digit = '0';
+  if (!file.valid() || ::read(file.get(), &digit, 1) != 1) return 0;
+  return digit - '0';
+}
+
+}  // namespace
+
 Status CheckNcuLock(const std::string& path, uid_t uid) {
   struct stat lock {};
   struct stat folder {};
   if (::lstat(path.c_str(), &lock) != 0) return OkStatus();  // it will be the first
   const std::string folder_path = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
   if (::stat(folder_path.c_str(), &folder) != 0) return OkStatus();
-  int protection = 0;
-  std::ifstream("/proc/sys/fs/protected_regular") >> protection;
+  const int protection = ReadProtection();
   const mode_t open_to = protection >= 2 ? S_IWOTH | S_IWGRP : S_IWOTH;
   const bool is_protected = protection >= 1 && (folder.st_mode & S_ISVTX) != 0 && (folder.st_mode & open_to) != 0 &&
                             lock.st_uid != folder.st_uid;

@@ -22,7 +22,7 @@ inline constexpr std::string_view kNcuCsv = "report.csv";
 inline constexpr std::string_view kNcuLog = "ncu.log";
 
 // The reader of the report.
-inline constexpr std::string_view kNcuReader = "";
+inline constexpr std::string_view kNcuReader = "ncu-rep";
 
 // The outputs of both tools.
 inline constexpr ToolOutput kNcuOutputs[] = {

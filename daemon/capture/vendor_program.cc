@@ -10,7 +10,6 @@
 #include <charconv>
 #include <climits>
 #include <cstdlib>
-#include <sstream>
 
 #include "daemon/launch/launch_request.h"
 #include "storage/base/environment.h"
@@ -165,13 +164,17 @@ std::string RemedyForMissing(std::string_view name) {
 }
 
 std::string VersionIn(std::string_view text) {
-  std::istringstream words{std::string(text)};
-  for (std::string word; words >> word;) {
-    if (word.starts_with('v') || word.starts_with('V')) word.erase(0, 1);
-    std::string version = word.substr(0, word.find_first_not_of("0123456789."));
+  constexpr std::string_view kSpaces = " \t\r\n";
+  for (size_t begin = 0; begin < text.size();) {
+    begin = std::min(text.find_first_not_of(kSpaces, begin), text.size());
+    const size_t end = std::min(text.find_first_of(kSpaces, begin), text.size());
+    std::string_view word = text.substr(begin, end - begin);
+    begin = end;
+    if (word.starts_with('v') || word.starts_with('V')) word.remove_prefix(1);
+    const std::string_view version = word.substr(0, word.find_first_not_of("0123456789."));
     // "2024.4.2.133-244234382004v0", "3.3.5,"
     const bool goes_on = version.size() < word.size() && word[version.size()] != '-' && word[version.size()] != ',';
-    if (version.find('.') != std::string::npos && version.front() != '.' && !goes_on) return version;
+    if (version.find('.') != std::string_view::npos && version.front() != '.' && !goes_on) return std::string(version);
   }
   return "";
 }

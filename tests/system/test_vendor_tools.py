@@ -64,6 +64,10 @@ class NcuTest(ToolTest):
         self.assertEqual((told["tool"], told["version"], told["clock_control"]), ("ncu", "2024.3.1.0", "none"))
         self.assertIn("smsp__warp_issue_stalled_memory_dependency_per_warp_active.pct", told["metrics_left_out"])
         self.assertIn("Profiling \"matmul_kernel\"", self.artifact(run, "ncu.log"))
+        rows = self.ctl.json("query", "--run", run["id"],
+                             "SELECT launch, kernel, value, unit FROM metric WHERE name = 'gpu__time_duration.sum' ORDER BY launch")["rows"]
+        self.assertEqual([(row[0], row[2], row[3]) for row in rows if row[0] is not None], [(0, 4096, "ns"), (1, 81920, "ns")])
+        self.assertTrue(rows[-1][1].startswith("matmul_kernel("))
 
     def test_a_detached_one_too(self):
         id_ = self.ctl.json("capture", "ncu", "--detach", "--device", "none", *self.played.option, "--", "echo", "ran",
@@ -92,6 +96,12 @@ class NcuTest(ToolTest):
         self.assertEqual(len(self.artifact(run, "report.csv").splitlines()), 3)
         run = self.capture("ncu", "--nvtx", "load")
         self.assertEqual(len(self.artifact(run, "report.csv").splitlines()), 3)
+
+    def test_a_report_that_is_cut_is_the_tools_failure(self):
+        self.played.set(truncated=3)
+        run = self.capture("ncu", expect="tool_failed")
+        self.assertIn("report.ncu-rep", run["error"]["message"])
+        self.assertIn("report.ncu-rep", names_of(run))
 
     def test_source_is_a_table_of_its_own(self):
         run = self.capture("ncu", "--source")
@@ -340,7 +350,9 @@ class ToolsOfCallersTest(AsAlice, unittest.TestCase):
 
     def capture(self, tool, *options, **rest):
         self.alice.environment["HOME"] = self.home
-        return self.alice.json("capture", tool, "--device", "none", *options, "--", "echo", "ran", cwd=self.home, **rest)
+        # Without the helper nobody has made a folder for ncu's lock, and that of /tmp may be somebody else's.
+        return self.alice.json("capture", tool, "--device", "none", "--env", f"TMPDIR={self.home}", *options, "--", "echo", "ran",
+                               cwd=self.home, **rest)
 
     def test_a_capture_in_the_foreground(self):
         run = self.capture("ncu", "--params", '{"b":1}')

@@ -92,6 +92,7 @@ constexpr Value kValues[] = {
     {"capture", "--device", "all cpu none", "devices"},
     {"capture", "--clocks", "none base lock lock!", ""},
     {"capture", "--session", "", "sessions"},
+    {"capture", "--baseline", "@last", "runs"},
     {"import", "--format", "auto pftrace perfetto scalene nccl-inspector ncu-rep ncu-csv kineto chrome nsys-sqlite",
      ""},
     {"session open", "--device", "all cpu", "devices"},

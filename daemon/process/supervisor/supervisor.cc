@@ -448,7 +448,7 @@ void Supervisor::OnCommandGone() {
 // The tool judges how the command ended. True: it runs once more.
 bool Supervisor::RunsAgain() {
   end_->tries = tries_;
-  if (!started_ || stopped_ || unkillable_ > 0 || tool_->judge == nullptr) return false;
+  if (!started_ || stop_asked_ || unkillable_ > 0 || tool_->judge == nullptr) return false;
   for (int turn = 0; turn < kTurnsForTail; ++turn) {  // the end of it may still be in the pipe
     stdout_->Turn();
     stderr_->Turn();

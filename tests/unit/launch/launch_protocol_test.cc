@@ -232,7 +232,7 @@ TEST(LaunchProtocol, HasTheBytesOfItsVersion) {
   std::string bytes;
   for (const Message& message : EveryMessage()) bytes += message.bytes;
   EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x06\0\0\0", 13));
-  EXPECT_EQ(Sha256Of(bytes), "2f0b8b1726518fc900e63887c75f3a0e3b298bb1b1b95e9433d750ac0b2788d1")
+  EXPECT_EQ(Sha256Of(bytes), "b1b41b135470d1b090816c70dceaecf46b6e006afb95e5c28e9b3153651e8162")
       << "of version " << kLaunchProtocolVersion;
 }
 
