@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/ingest/ncu/csv_columns.h"
 #include "daemon/ingest/ncu/csv_records.h"
 #include "daemon/ingest/ncu/metric_units.h"
 #include "daemon/ingest/ncu/printed_numbers.h"
@@ -29,9 +30,8 @@ constexpr size_t kMostCsvColumns = 65'536;
 constexpr int64_t kMostCsvLaunches = 1 << 22;
 constexpr size_t kMostShownMetrics = 65'536;  // kept at once
 constexpr int64_t kRowsPerLook = 1024;
-constexpr size_t kToldBytes = 200;                  // of what ncu says
-constexpr std::string_view kMark = "\xef\xbb\xbf";  // of UTF-8
-constexpr std::string_view kLogMark = "==";         // begins a line of ncu's own
+constexpr size_t kToldBytes = 200;           // of what ncu says
+constexpr std::string_view kLogMark = "==";  // begins a line of ncu's own
 
 std::optional<int64_t> WholeOf(std::string_view text) {
   int64_t value = 0;
@@ -51,105 +51,6 @@ std::array<std::optional<int64_t>, 3> SizesOf(std::string_view text) {
     text.remove_prefix(std::min(end + mark.size(), text.size()));
   }
   return sizes;
-}
-
-std::string_view WithoutMark(std::string_view line) {
-  return line.starts_with(kMark) ? line.substr(kMark.size()) : line;
-}
-
-// A row begins with its launch's number, or with nothing, as the row of units does; the table's head with "ID".
-bool BeginsCsvRow(std::string_view line) {
-  line = WithoutMark(line);
-  if (line.starts_with("\"ID\"") || line.starts_with("ID,") || line.starts_with("ID;") || line.starts_with("ID\t")) {
-    return true;
-  }
-  const bool is_quoted = line.starts_with('"');
-  if (is_quoted) line.remove_prefix(1);
-  while (!line.empty() && line.front() >= '0' && line.front() <= '9') line.remove_prefix(1);
-  if (is_quoted) {
-    if (!line.starts_with('"')) return false;
-    line.remove_prefix(1);
-  }
-  return line.starts_with(',') || line.starts_with(';') || line.starts_with('\t');
-}
-
-// The places of the columns that all pages have, by their names; of the details page, too.
-struct CsvColumns {
-  char delimiter = ',';
-  bool is_raw = false;
-  size_t id = 0;
-  size_t process_id = kNone;
-  size_t process = kNone;
-  size_t kernel = kNone;
-  size_t context = kNone;
-  size_t stream = kNone;
-  size_t block = kNone;
-  size_t grid = kNone;
-  size_t device = kNone;
-  size_t capability = kNone;
-  size_t section = kNone;
-  size_t metric = kNone;
-  size_t unit = kNone;
-  size_t value = kNone;
-  size_t rule = kNone;
-  size_t rule_type = kNone;
-  size_t rule_text = kNone;
-  size_t speedup_type = kNone;
-  size_t speedup = kNone;
-  size_t device_name = kNone;  // a metric of the raw page
-  static constexpr size_t kNone = SIZE_MAX;
-};
-
-struct CsvColumnName {
-  std::string_view name;
-  size_t CsvColumns::*place;
-};
-constexpr CsvColumnName kCsvColumnNames[] = {
-    {"ID", &CsvColumns::id},
-    {"Process ID", &CsvColumns::process_id},
-    {"Process Name", &CsvColumns::process},
-    {"Kernel Name", &CsvColumns::kernel},
-    {"Context", &CsvColumns::context},
-    {"Stream", &CsvColumns::stream},
-    {"Block Size", &CsvColumns::block},
-    {"Grid Size", &CsvColumns::grid},
-    {"Device", &CsvColumns::device},
-    {"CC", &CsvColumns::capability},
-    {"Section Name", &CsvColumns::section},
-    {"Metric Name", &CsvColumns::metric},
-    {"Metric Unit", &CsvColumns::unit},
-    {"Metric Value", &CsvColumns::value},
-    {"Rule Name", &CsvColumns::rule},
-    {"Rule Type", &CsvColumns::rule_type},
-    {"Rule Description", &CsvColumns::rule_text},
-    {"Estimated Speedup Type", &CsvColumns::speedup_type},
-    {"Estimated Speedup", &CsvColumns::speedup},
-};
-// Columns that are read by nobody: the host is private, the time is one for people.
-constexpr std::string_view kUnreadCsvColumns[] = {"Host Name", "Kernel Time"};
-
-bool HasValues(std::string_view column) {
-  if (column == "Metric Value" || column == "Estimated Speedup") return true;
-  const auto is_it = [&](const CsvColumnName& each) { return each.name == column; };
-  return std::none_of(std::begin(kCsvColumnNames), std::end(kCsvColumnNames), is_it) &&
-         std::find(std::begin(kUnreadCsvColumns), std::end(kUnreadCsvColumns), column) == std::end(kUnreadCsvColumns);
-}
-
-// The delimiter of a line that is the table's head. Nothing: it is none.
-std::optional<char> DelimiterOfHead(std::string_view line) {
-  line = WithoutMark(line);
-  const bool is_quoted = line.starts_with('"');
-  const std::string_view id = is_quoted ? "\"ID\"" : "ID";
-  if (!line.starts_with(id) || line.size() <= id.size() || line.find("Kernel Name") == line.npos) return std::nullopt;
-  const char delimiter = line[id.size()];
-  return delimiter == ',' || delimiter == ';' || delimiter == '\t' ? std::optional(delimiter) : std::nullopt;
-}
-
-// The head of a summary over launches (--print-summary).
-bool IsHeadOfSummary(std::string_view line) {
-  line = WithoutMark(line);
-  return (line.starts_with("\"Process ID\"") || line.starts_with("\"Device\"")) &&
-         line.find("\"Kernel Name\"") != line.npos && line.find("\"Invocations\"") != line.npos;
 }
 
 class NcuCsvReading {
@@ -245,34 +146,27 @@ class NcuCsvReading {
 
   Status ReadHead(std::string_view line) {
     const std::optional<char> delimiter = DelimiterOfHead(line);
-    columns_ = CsvColumns();
-    columns_.delimiter = *delimiter;
     metric_columns_.clear();
     launches_.clear();  // numbers begin anew
     last_ = Last();
-    SplitRecord(WithoutMark(line), columns_.delimiter, fields_, unescaped_);
+    SplitRecord(WithoutMark(line), *delimiter, fields_, unescaped_);
     if (fields_.size() > kMostCsvColumns) {
       return Fail(ErrorCode::kBadInput, kReadAsNcuCsv,
                   "its table has " + std::to_string(fields_.size()) + " columns, and at most " +
                       std::to_string(kMostCsvColumns) + " are read",
                   "ask ncu for fewer metrics");
     }
+    columns_ = ReadCsvHead(fields_, *delimiter);
     for (size_t i = 0; i < fields_.size(); ++i) {
-      const auto known = std::find_if(std::begin(kCsvColumnNames), std::end(kCsvColumnNames),
-                                      [&](const CsvColumnName& each) { return each.name == fields_[i]; });
-      if (known != std::end(kCsvColumnNames)) {
-        columns_.*(known->place) = i;
+      if (fields_[i].empty() || !HasValues(fields_[i]) || fields_[i] == "Metric Value" ||
+          fields_[i] == "Estimated Speedup")
         continue;
-      }
-      if (!HasValues(fields_[i]) || fields_[i].empty()) continue;
-      if (fields_[i] == "device__attribute_display_name") columns_.device_name = i;
       MetricColumn column{.place = i};
       column.name_text = rows_.Text(fields_[i]);
       column.unit_text = rows_.Text(UnitOfMetric(fields_[i]));
       metric_columns_.push_back(column);
     }
     has_head_ = true;
-    columns_.is_raw = columns_.metric == CsvColumns::kNone || columns_.value == CsvColumns::kNone;
     return OkStatus();
   }
 
