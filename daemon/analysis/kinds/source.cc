@@ -222,6 +222,7 @@ class PartSource {
       return all.samples > 0 ? AnalysisValue(100 * samples / all.samples) : AnalysisValue();
     };
     std::vector<std::pair<std::pair<int64_t, int64_t>, const std::pair<SampledPlace, int64_t>*>> sorted;
+    sorted.reserve(lines.size());
     for (const auto& [key, of] : lines) sorted.emplace_back(key, &of);
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
       return std::pair(b.second->first.samples, b.second->first.executed) <

@@ -69,7 +69,10 @@ class KernelReports::PartLoader {
     int64_t kind = kNoValue;
     int64_t device_name = kNoValue;
     int64_t capability = kNoValue;
-    auto operator<=>(const LaunchWords&) const = default;
+    bool operator<(const LaunchWords& other) const {
+      return std::tie(kernel, function, kind, device_name, capability) <
+             std::tie(other.kernel, other.function, other.kind, other.device_name, other.capability);
+    }
   };
 
   Result<std::string> TextOf(int64_t number) {

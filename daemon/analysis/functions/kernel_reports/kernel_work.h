@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
@@ -22,7 +23,9 @@ namespace kprof {
 struct WorkKind {
   std::string dtype;  // "fp32", "bf16", ...: as the table of peaks has it
   bool on_tensor_cores = false;
-  auto operator<=>(const WorkKind&) const = default;
+  bool operator<(const WorkKind& other) const {
+    return std::tie(dtype, on_tensor_cores) < std::tie(other.dtype, other.on_tensor_cores);
+  }
 };
 
 enum class MemoryLevel : uint8_t { kDram, kL2, kL1 };
