@@ -17,6 +17,7 @@ constexpr size_t kMostCauses = 2;        // of a diagnosis
 constexpr size_t kMostCarried = 10'000;  // findings of the profiler's rules
 constexpr size_t kMostRuleText = 2'000;  // bytes of a message
 constexpr std::string_view kRuleSource = "ncu";
+constexpr std::string_view kLocalSpeedup = "local";  // as ncu calls an estimate of one unit
 
 double TotalNsOf(const KernelFigures& of) {
   return of.judged().duration ? of.judged().duration->sum : 0;
@@ -230,15 +231,17 @@ Status ReportFindings::CarryPart(const AnalysisTraces& traces, const KernelRepor
     ReportFinding found{.code = "ncu_" + std::get<1>(key), .kernel = &kernel};
     if (of.most >= 0) {
       found.gain_percent = of.weights > 0 ? of.weighted / of.weights : std::min(of.most, 100.0);
+      found.is_of_one_unit = of.speedup_type == kLocalSpeedup;
       // Estimates of launches: those without one gain nothing.
-      if (of.weights > 0) found.gain_ns = of.weighted / 100;
+      if (of.weights > 0 && !found.is_of_one_unit) found.gain_ns = of.weighted / 100;
     }
     found.message = WithoutLinks(of.message);
     // The launch's own number: a rule's copy may be another metric's.
     const std::optional<double> value = of.metric.empty() ? std::nullopt : reports.Raw(of.launch, of.metric);
     if (value) found.evidence = {{of.metric, *value, reports.UnitOf(of.metric), of.title}};
     found.cause = of.title.empty() ? std::get<1>(key) : of.title;
-    found.hint = of.speedup_type.empty() ? "See the message" : "See the message; its estimate is " + of.speedup_type;
+    found.hint = found.is_of_one_unit ? "See the message; its estimate is of one unit, not of the kernel's time"
+                                      : "See the message";
     found.rationale = "Nsight Compute's rule " + std::get<1>(key) + " says so";
     found.source = kRuleSource;
     findings_.push_back(std::move(found));
@@ -255,7 +258,7 @@ Status ReportFindings::Carry(const AnalysisTraces& traces, const KernelReports& 
 
 void ReportFindings::Sort() {
   const auto key = [](const ReportFinding& of) {
-    return std::tuple(-of.gain_ns.value_or(0), -of.gain_percent.value_or(0));
+    return std::tuple(of.is_of_one_unit, -of.gain_ns.value_or(0), -of.gain_percent.value_or(0));
   };
   std::stable_sort(findings_.begin(), findings_.end(),
                    [&](const ReportFinding& a, const ReportFinding& b) { return key(a) < key(b); });

@@ -32,6 +32,7 @@ struct ReportFinding {
   // At most so much of the kernel's time; nothing: nobody estimates it, or its time is not known.
   std::optional<double> gain_percent;
   std::optional<double> gain_ns;  // of all its launches
+  bool is_of_one_unit = false;    // the estimate is of a unit of the device, and says little of the kernel's time
   std::string message;
   std::vector<ReportEvidence> evidence;
   std::string cause;
@@ -66,7 +67,7 @@ class ReportFindings {
                                      const ChosenPolicy& policy, const std::vector<StageCost>& stages,
                                      const StopSignal& stop);
 
-  // The largest gains first.
+  // The largest gains first; behind them those whose estimates are of one unit.
   const std::vector<ReportFinding>& findings() const { return findings_; }
   const std::vector<ReportNotEvaluated>& not_evaluated() const { return not_evaluated_; }
   // In the order of the reports' kernels.

@@ -1,4 +1,5 @@
 // The block that a kernel's development log gets for each version; its words are a contract (docs/reports.md).
+#include <algorithm>
 #include <cmath>
 
 #include "daemon/analysis/report/report_files.h"
@@ -8,6 +9,7 @@ namespace kprof {
 namespace {
 
 constexpr double kNsPerMicro = 1e3;
+constexpr size_t kMostIssues = 5;
 
 std::optional<double> Micro(std::optional<double> ns) {
   return ns ? std::optional(*ns / kNsPerMicro) : std::nullopt;
@@ -69,11 +71,16 @@ std::string WriteDevelopmentLog(const Report& report) {
     text += "| " + Padded(row.metric, 17) + " | " + Padded(row.value, 7) + " | " + Padded(row.versus, 11) + " |\n";
   }
   text += "\n**Bottleneck**: " + BottleneckText(report) + "\n\n**Issues**:\n";
-  for (const ReportOpportunity& one : report.opportunities) text += "- " + one.message + "\n";
-  if (report.opportunities.empty()) text += "- none that a rule knows\n";
+  const size_t shown = std::min(report.opportunities.size(), kMostIssues);
+  for (size_t i = 0; i < shown; ++i) {
+    const ReportOpportunity& one = report.opportunities[i];
+    text += "- " + one.name + ": " + FirstSentence(one.message) + "\n";
+  }
+  if (shown == 0) text += "- none that a rule knows\n";
   text += "\n**Insights**:\n- " + report.root_cause + "\n";
-  for (const ReportOpportunity& one : report.opportunities) {
-    if (!one.hint.empty()) text += "- " + one.hint + "\n";
+  for (size_t i = 0; i < shown; ++i) {
+    const std::string& hint = report.opportunities[i].hint;
+    if (!hint.empty() && !hint.starts_with("See the message")) text += "- " + hint + "\n";
   }
   return text;
 }

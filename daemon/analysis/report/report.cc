@@ -42,6 +42,10 @@ std::optional<double> ScaledBy(std::optional<double> value, double factor) {
   return value ? std::optional(*value * factor) : std::nullopt;
 }
 
+std::optional<double> ProductOf(std::optional<double> one, std::optional<double> other) {
+  return one && other ? std::optional(*one * *other) : std::nullopt;
+}
+
 // What a launch's stage is called: the class of what bounds it, as headings have it.
 std::string HeadingOf(const std::string& bottleneck) {
   if (bottleneck == "memory") return "Memory";
@@ -99,7 +103,10 @@ class ReportMaker {
 
   Status AddKernels() {
     ASSIGN_OR_RETURN(const KernelReports reports, KernelReports::Read(of_.traces, {}, stop_));
-    ASSIGN_OR_RETURN(const KindAnswer roofline, Ask("roofline", of_.traces, {}, stop_));
+    std::map<std::string, std::string> given;
+    if (!of_.stages.empty()) given.emplace("stages", of_.stages);
+    ASSIGN_OR_RETURN(const KindAnswer roofline, Ask("roofline", of_.traces, given, stop_));
+    AddStages(roofline.table("stages"));
     const AnswerTable rows = roofline.table("kernels");
     for (const ReportKernel& kernel : reports.kernels()) {
       if (report_.device.empty()) report_.device = kernel.device_name;
@@ -126,6 +133,30 @@ class ReportMaker {
     return OkStatus();
   }
 
+  // The stages that the caller named, before the kernels that they are made of.
+  void AddStages(const AnswerTable& rows) {
+    for (size_t row = 0; row < rows.size() && report_.stages.size() < kMostStages; ++row) {
+      ReportStage& stage = report_.stages.emplace_back();
+      stage.name = rows.Text(row, "stage");
+      names_.push_back(stage.name);
+      stage.launches = static_cast<int64_t>(rows.Number(row, "launches").value_or(0));
+      stage.duration_ns = rows.Number(row, "duration_ns");
+      stage.total_ns = ProductOf(stage.duration_ns, rows.Number(row, "times"));
+      stage.bottleneck = rows.Text(row, "bound");
+      stage.flop_per_byte = rows.Number(row, "intensity_flop_per_byte");
+      stage.tflop_per_s = rows.Number(row, "achieved_tflops");
+      stage.attainable_tflop_per_s = rows.Number(row, "attainable_tflops");
+      stage.gb_per_s = rows.Number(row, "achieved_gb_s");
+      TakeRoof(rows, row);
+    }
+  }
+
+  void TakeRoof(const AnswerTable& rows, size_t row) {
+    if (!report_.roof.tflop_per_s) report_.roof.tflop_per_s = rows.Number(row, "peak_tflops");
+    if (!report_.roof.gb_per_s) report_.roof.gb_per_s = rows.Number(row, "peak_gb_s");
+    if (report_.roof.text.empty()) report_.roof.text = rows.Text(row, "peak_source");
+  }
+
   void AddRoof(const AnswerTable& rows, const std::string& kernel, ReportStage& stage) {
     for (size_t row = 0; row < rows.size(); ++row) {
       if (rows.Text(row, "name") != kernel) continue;
@@ -134,9 +165,7 @@ class ReportMaker {
       stage.tflop_per_s = rows.Number(row, "achieved_tflops");
       stage.attainable_tflop_per_s = rows.Number(row, "attainable_tflops");
       stage.gb_per_s = rows.Number(row, "achieved_gb_s");
-      if (!report_.roof.tflop_per_s) report_.roof.tflop_per_s = rows.Number(row, "peak_tflops");
-      if (!report_.roof.gb_per_s) report_.roof.gb_per_s = rows.Number(row, "peak_gb_s");
-      if (report_.roof.text.empty()) report_.roof.text = rows.Text(row, "peak_source");
+      TakeRoof(rows, row);
       return;
     }
   }
@@ -152,9 +181,11 @@ class ReportMaker {
         if (issue.empty() && i < names_.size() && names_[i] == kernel) issue = rows.Text(row, "code");
       }
       if (report_.opportunities.size() == kMostOpportunities) continue;
-      report_.opportunities.push_back({rows.Text(row, "code"), rows.Number(row, "gain_percent"),
-                                       TriggerOf(rows.Text(row, "evidence")), rows.Text(row, "message"),
-                                       rows.Text(row, "hint"), rows.Text(row, "source")});
+      const std::string code = rows.Text(row, "code");
+      std::string trigger = TriggerOf(rows.Text(row, "evidence"));
+      if (trigger.empty()) trigger = "rule=" + code;  // a printed table has no metric of a rule
+      report_.opportunities.push_back({code, rows.Number(row, "gain_percent"), std::move(trigger),
+                                       rows.Text(row, "message"), rows.Text(row, "hint"), rows.Text(row, "source")});
     }
     AddAnswerNotes(findings.answer);
     return OkStatus();
@@ -170,11 +201,7 @@ class ReportMaker {
       cause += " takes " + NumberText(*first.total_ns / whole_ns * 100, 0) + " % of the time";
     cause += ": compute at " + NumberText(first.compute_sol_percent, 1) + " %, memory at " +
              NumberText(first.memory_sol_percent, 1) + " % of the device's peak.";
-    if (!report_.opportunities.empty()) {
-      std::string message = report_.opportunities.front().message;
-      std::replace(message.begin(), message.end(), '\n', ' ');
-      if (!message.empty()) cause += " " + message + (message.ends_with('.') ? "" : ".");
-    }
+    if (!report_.opportunities.empty()) cause += " " + FirstSentence(report_.opportunities.front().message);
     return cause;
   }
 
@@ -207,7 +234,9 @@ class ReportMaker {
     report_.bottleneck = share(idle).value_or(0) >= kIdleIsMost ? "Latency" : "Unknown";
     report_.root_cause = "The device was idle for " + NumberText(share(idle), 1) + " % of the time and computed for " +
                          NumberText(share(compute), 1) + " %.";
-    if (!report_.opportunities.empty()) report_.root_cause += " " + report_.opportunities.front().message + ".";
+    if (!report_.opportunities.empty()) {
+      report_.root_cause += " " + FirstSentence(report_.opportunities.front().message);
+    }
     if (report_.bottleneck == "Unknown") {
       report_.notes.push_back("a timeline does not tell memory from compute: capture with annotation or ncu for that");
     }

@@ -21,6 +21,7 @@ struct ReportedRun {
   RunRow run;
   AnalysisTraces traces;
   std::string params;  // the text of its params.json; empty: it has none
+  std::string stages;  // of its stages.json: what stages do, as their maker knows it
 };
 
 // A part of the work with a line of its own: a stage that the caller named, else a kernel. Nothing: not measured.

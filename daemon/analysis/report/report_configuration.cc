@@ -11,10 +11,15 @@ namespace kprof {
 namespace {
 
 constexpr std::array<std::string_view, 4> kFirstNames = {"b", "s", "t", "dtype"};
+constexpr std::array<std::string_view, 3> kHeading = {"tool", "kernel", "version"};
 constexpr std::array<std::string_view, 2> kTotals = {"total_ns", "duration_ns"};  // they say how large, and not why
 
-size_t PlaceOf(const std::string& name) {
+size_t PlaceOf(std::string_view name) {
   return static_cast<size_t>(std::find(kFirstNames.begin(), kFirstNames.end(), name) - kFirstNames.begin());
+}
+
+bool IsHeading(std::string_view name) {
+  return std::find(kHeading.begin(), kHeading.end(), name) != kHeading.end();
 }
 
 std::string TextOf(const GivenJson* value) {
@@ -34,7 +39,7 @@ std::vector<std::pair<std::string, std::string>> ConfigurationOf(const std::stri
   std::vector<std::pair<std::string, std::string>> members;
   for (const auto& [name, value] : json->members) {
     const bool is_plain = value.kind != GivenJson::Kind::kList && value.kind != GivenJson::Kind::kObject;
-    if (is_plain) members.emplace_back(name, value.text);
+    if (is_plain && !IsHeading(name)) members.emplace_back(name, value.text);
   }
   std::stable_sort(members.begin(), members.end(),
                    [](const auto& a, const auto& b) { return PlaceOf(a.first) < PlaceOf(b.first); });

@@ -10,7 +10,8 @@
 namespace kprof {
 
 // The members of the object in `params` that are no lists or objects, as text: b, s, t and dtype first, then the others
-// in their order. A text that is no object leaves a note. `params` may be empty.
+// in their order; without tool, kernel and version, which stand in the heading. A text that is no object leaves a note.
+// `params` may be empty.
 std::vector<std::pair<std::string, std::string>> ConfigurationOf(const std::string& params,
                                                                  std::vector<std::string>& notes);
 

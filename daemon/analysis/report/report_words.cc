@@ -1,8 +1,11 @@
 #include "daemon/analysis/report/report_words.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 
@@ -86,6 +89,9 @@ std::string ShortKernelName(std::string_view name) {
       }
     }
   }
+  for (const std::string_view tags : {"[v1,", "[abi:"}) {
+    if (const size_t at = name.find(tags); at != name.npos && at > 0 && name.ends_with(']')) name = name.substr(0, at);
+  }
   constexpr std::string_view kNothing = "void ";
   if (name.starts_with(kNothing)) name.remove_prefix(kNothing.size());
   return std::string(name.empty() ? whole : name);
@@ -102,6 +108,15 @@ std::string PathStep(std::string_view text) {
   }
   if (step.starts_with('.')) step.front() = '_';
   return step;
+}
+
+std::string FirstSentence(std::string_view text) {
+  constexpr size_t kMostSentenceBytes = 300;
+  const size_t end = text.find(". ");
+  std::string sentence = ClippedText(text.substr(0, end == text.npos ? text.size() : end + 1), kMostSentenceBytes);
+  std::replace(sentence.begin(), sentence.end(), '\n', ' ');
+  if (!sentence.empty() && !sentence.ends_with('.')) sentence += '.';
+  return sentence;
 }
 
 std::string BottleneckText(const Report& report) {

@@ -21,11 +21,14 @@ std::string QuotedJson(std::string_view text);
 std::string JsonNumber(std::optional<double> number);
 // A text in an SVG.
 std::string XmlText(std::string_view text);
-// The kernel's name without what it returns and its parameters: "void f<4>(float*)" is f<4>.
+// The kernel's name without what it returns, its parameters and the tags of its compiler: "void f<4>(float*)" is f<4>,
+// Numba's "f[v1,cw51...](Array)" is f.
 std::string ShortKernelName(std::string_view name);
 // A name for a folder or a file: other characters than letters, digits and . _ - + = @ , are '_', and so is a dot at
 // its beginning; at most 100 bytes. REQUIRES: it is not empty.
 std::string PathStep(std::string_view text);
+// The first sentence, with its point; at most 300 bytes of it.
+std::string FirstSentence(std::string_view text);
 // "Memory-bound"; "Balanced" and "Unknown" stand alone.
 std::string BottleneckText(const Report& report);
 // The change from the previous number to the current one in percent; nothing where one of them is not known or the

@@ -18,9 +18,10 @@ namespace {
 
 constexpr int64_t kReportTimeoutMs = 30'000;               // of work, where the client names no other
 constexpr int64_t kReportMemoryBytes = int64_t{64} << 20;  // of what is made of the parts
-constexpr size_t kMostParamsBytes = 64 << 10;
+constexpr size_t kMostGivenBytes = 256 << 10;
 constexpr const char* kReportAct = "report";
 constexpr const char* kParamsFile = "params.json";
+constexpr const char* kStagesFile = "stages.json";
 constexpr const char* kBaselineLabel = "baseline";
 
 class ReportSource final : public PullSource<v1::GetReportResponse> {
@@ -134,16 +135,17 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
   Result<ReportedRun> Open(TraceWork& work, const TraceQuestion& question, std::vector<TrustReason>& broken) {
     const RunRow& run = question.runs().front();
     ASSIGN_OR_RETURN(AnalysisTraces traces, work.Open(context_, question.places(), broken));
-    ASSIGN_OR_RETURN(std::string params, ReadParams(run));
-    return ReportedRun{run, std::move(traces), std::move(params)};
+    ASSIGN_OR_RETURN(std::string params, ReadArtifact(run, kParamsFile));
+    ASSIGN_OR_RETURN(std::string stages, ReadArtifact(run, kStagesFile));
+    return ReportedRun{run, std::move(traces), std::move(params), std::move(stages)};
   }
 
-  // The artifact params.json; empty where the run has none.
-  Result<std::string> ReadParams(const RunRow& run) const {
-    const ArtifactRow* artifact = FindArtifact(run, kParamsFile);
-    if (artifact == nullptr || artifact->size_bytes > static_cast<int64_t>(kMostParamsBytes)) return std::string();
+  // A small artifact; empty where the run has none of that name.
+  Result<std::string> ReadArtifact(const RunRow& run, const char* name) const {
+    const ArtifactRow* artifact = FindArtifact(run, name);
+    if (artifact == nullptr || artifact->size_bytes > static_cast<int64_t>(kMostGivenBytes)) return std::string();
     ASSIGN_OR_RETURN(const std::unique_ptr<File> file,
-                     context_.files.OpenForRead(context_.catalog.layout().ArtifactPath(run.id, kParamsFile)));
+                     context_.files.OpenForRead(context_.catalog.layout().ArtifactPath(run.id, name)));
     std::string text(static_cast<size_t>(artifact->size_bytes), '\0');
     ASSIGN_OR_RETURN(const size_t size, file->ReadAt(0, text));
     text.resize(size);

@@ -111,7 +111,7 @@ TEST(ReportFiles, GiveTheBlockOfADevelopmentLog) {
             "**Bottleneck**: Memory-bound\n"
             "\n"
             "**Issues**:\n"
-            "- L2 hits 41.2 %\n"
+            "- low_l2_hit_rate: L2 hits 41.2 %.\n"
             "\n"
             "**Insights**:\n"
             "- mla_decode<128> takes 98 % of the time. Data is read twice.\n"
@@ -169,9 +169,12 @@ TEST(ReportFiles, StandInTheListOnceEach) {
 
 TEST(ReportConfiguration, HasBatchAndLengthsFirst) {
   std::vector<std::string> notes;
-  EXPECT_THAT(ConfigurationOf(R"({"h":128,"dtype":"bfloat16","b":32,"causal":true,"tiles":[1,2],"s":16})", notes),
-              ElementsAre(Pair("b", "32"), Pair("s", "16"), Pair("dtype", "bfloat16"), Pair("h", "128"),
-                          Pair("causal", "true")));
+  EXPECT_THAT(
+      ConfigurationOf(
+          R"({"tool":"ncu","kernel":"mla","h":128,"dtype":"bfloat16","b":32,"causal":true,"tiles":[1,2],"s":16})",
+          notes),
+      ElementsAre(Pair("b", "32"), Pair("s", "16"), Pair("dtype", "bfloat16"), Pair("h", "128"),
+                  Pair("causal", "true")));
   EXPECT_THAT(notes, IsEmpty());
 }
 
@@ -193,9 +196,16 @@ TEST(ReportConfiguration, TellsTheTriggerOfAFinding) {
   EXPECT_EQ(TriggerOf("nothing"), "");
 }
 
+TEST(ReportWords, GiveTheFirstSentence) {
+  EXPECT_EQ(FirstSentence("L2 hits 41.2 %"), "L2 hits 41.2 %.");
+  EXPECT_EQ(FirstSentence("Only 8.0 of 32 bytes are used. See the tables."), "Only 8.0 of 32 bytes are used.");
+  EXPECT_EQ(FirstSentence(""), "");
+}
+
 TEST(ReportWords, MakeKernelsNamesShort) {
   EXPECT_EQ(ShortKernelName("void gemm<float, 4>(float const*, int (*)(int))"), "gemm<float, 4>");
   EXPECT_EQ(ShortKernelName("copy"), "copy");
+  EXPECT_EQ(ShortKernelName("copy_blocked[v1,cw51cX](Array<long long, 1, C>)"), "copy_blocked");
   EXPECT_EQ(ShortKernelName("(x)"), "(x)");
 }
 

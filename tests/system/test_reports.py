@@ -1,0 +1,135 @@
+"""A run's report: from a capture with each of NVIDIA's tools, on stand-ins, to the words that scripts look for."""
+
+import json
+import os
+import unittest
+
+import kprof_testing
+from test_vendor_tools import ToolTest
+
+HEADINGS = ["## Profile: mla v4", "### Configuration", "### Stages", "### Bottleneck: ", "### Top 3 Opportunities (ranked by estimated impact)",
+            "### vs Baseline (if applicable)"]
+PARAMS = '{"h":128,"dtype":"bfloat16","b":32,"s":16,"t":4096}'
+
+
+class ReportTest(ToolTest):
+    def profile(self, tool, *options):
+        return self.capture(tool, "--kernel", "mla", "--version", "v4", "--params", PARAMS, *options)
+
+    def report(self, run, *options):
+        return self.ctl.run("report", run["id"], *options).text
+
+    def headings(self, text):
+        return [line for line in text.splitlines() if line.startswith("#")]
+
+    def check_headings(self, text, more=()):
+        found = self.headings(text)
+        expected = [*HEADINGS[:3], *more, *HEADINGS[3:]]
+        self.assertEqual(len(found), len(expected), found)
+        for line, heading in zip(found, expected):
+            self.assertTrue(line == heading or (heading.endswith(": ") and line.startswith(heading)), line)
+        self.assertIn("| b | s | t | dtype | h |\n|---|---|---|-------|---|\n| 32 | 16 | 4096 | bfloat16 | 128 |\n", text)
+        self.assertIn("| Stage | Duration (us) | TC% | DRAM% | Occ% | Bottleneck | Key Issue |\n", text)
+
+    def test_of_ncu(self):
+        text = self.report(self.profile("ncu"))
+        self.check_headings(text)
+        self.assertRegex(text, r"\| matmul_kernel \| \d+\.\d\d \|")
+
+    def test_of_annotation(self):
+        self.write("stages.json", '{"multiply": {"flops": 1e12, "bytes": 2e9, "dtype": "bfloat16"}}')
+        run = self.profile("annotation", "--stages", "@stages.json")
+        self.check_headings(self.report(run))
+        stages = json.loads(self.report(run, "--format", "json"))["stages"]
+        multiply = [stage for stage in stages if stage["name"] == "multiply"]
+        self.assertEqual(len(multiply), 1, stages)
+        self.assertEqual(multiply[0]["intensity_flop_per_byte"], 500)
+
+    def test_of_nsys_has_the_timeline(self):
+        text = self.report(self.profile("nsys"))
+        self.check_headings(text, ["### Timeline"])
+        self.assertIn("| communication that nothing hides |", text)
+        self.assertIn("| idle |", text)
+
+    def test_of_a_detached_run(self):
+        id_ = self.ctl.json("capture", "ncu", "--detach", "--device", "none", "--kernel", "mla", "--version", "v4", "--params", PARAMS,
+                            *self.played.option, "--", "echo", "ran", cwd=self.folder)["id"]
+        self.check_headings(self.report(self.ctl.wait(id_)))
+
+    def test_beside_its_baseline(self):
+        before = self.profile("ncu")
+        run = self.profile("ncu", "--baseline", "@last")
+        text = self.report(run)
+        self.assertIn("| Metric | Previous | Current | Change |\n", text)
+        self.assertRegex(text, r"\| Duration \(us\) \| (\d+\.\d\d) \| \1 \| \+0\.0 % \|")
+        self.assertIn(f"Previous: run {before['id']}.", text)
+        self.assertIn("| Duration          |", self.report(run, "--devlog"))
+        self.assertIn("**Bottleneck**: ", self.report(run, "--devlog"))
+        other = self.profile("ncu")
+        self.assertIn(f"Previous: run {other['id']}.", self.report(run, "--baseline", other["id"]))
+
+    def test_a_baseline_that_is_gone_is_said(self):
+        before = self.profile("ncu")
+        run = self.profile("ncu", "--baseline", before["id"])
+        self.ctl.run("delete", before["id"])
+        text = self.report(run)
+        self.assertIn("None was given", text)
+        self.assertIn(f"the baseline {before['id']}, which it was captured with, is not there any more", text)
+        self.ctl.run("report", run["id"], "--baseline", before["id"], expect="not_found")
+
+    def test_as_json(self):
+        run = self.profile("ncu")
+        report = json.loads(self.report(run, "--format", "json"))
+        self.assertEqual(report["schema"], "kprof.report.v1")
+        self.assertEqual((report["run"], report["tool"], report["kernel"], report["version"]), (run["id"], "ncu", "mla", "v4"))
+        self.assertEqual(report["configuration"]["b"], "32")
+        self.assertEqual(len(report["stages"]), 2)
+        self.assertEqual(report, json.loads(self.ctl.run("--json", "report", run["id"]).text))
+
+    def test_into_a_folder(self):
+        run = self.profile("ncu")
+        os.mkdir(self.path("report"))
+        self.ctl.run("report", run["id"], "-o", self.path("report"))
+        self.assertEqual(sorted(os.listdir(self.path("report"))),
+                         ["devlog.md", "report.json", "report.md", "roofline.svg", "roofline.txt", "stages.svg"])
+        self.assertTrue(self.read("report/stages.svg").startswith(b"<svg "))
+
+    def test_as_a_tree_of_profiles(self):
+        run = self.profile("ncu")
+        self.ctl.run("export", run["id"], "--format", "profiles", "-o", self.path("."))
+        found = [os.path.relpath(at, self.folder) for at, _, files in os.walk(self.path("out")) if files]
+        self.assertEqual(len(found), 1, found)
+        self.assertRegex(found[0], r"^out/profiles/ncu/mla/b=32_s=16_t=4096_dtype=bfloat16_h=128/\d{8}-\d{6}$")
+        files = os.listdir(self.path(found[0]))
+        for name in ("report.md", "params.json", "report.ncu-rep", "report.csv", "roofline.svg"):
+            self.assertIn(name, files)
+        self.ctl.run("export", run["id"], "--format", "profiles", "-o", self.path("out/profiles"), expect="usage")
+        os.mkdir(self.path("profiles"))
+        self.ctl.run("export", run["id"], "--format", "profiles", "-o", self.path("profiles"))
+        self.assertEqual(os.listdir(self.path("profiles")), ["ncu"])
+
+    def test_of_a_run_without_a_trace(self):
+        text = self.report(self.capture("command"))
+        self.assertIn("### Bottleneck: Unknown\n", text)
+        self.assertIn("nothing says what bounds it", text)
+
+    def test_of_what_is_not_there(self):
+        self.ctl.run("report", "nothing", expect="not_found")
+        self.ctl.run("report", "@last", "--format", "pdf", expect="usage")
+
+
+class ImportedReportTest(kprof_testing.DaemonTest):
+    def test_of_a_public_table(self):
+        path = os.path.join(kprof_testing.DATA, "ncu", "t4_copy_blocked_details.csv")
+        if not os.path.exists(path):
+            self.skipTest(f"no {path}")
+        run = self.ctl.json("import", path)
+        text = self.ctl.run("report", run["id"]).text
+        self.assertIn("## Profile: copy_blocked\n", text)
+        self.assertIn("| copy_blocked | 21058.94 | -- | 61.8 | 96.3 | memory | ncu_MemoryCacheAccessPattern |\n", text)
+        self.assertIn("### Bottleneck: Memory-bound\n", text)
+        self.assertIn("1. ncu_MemoryCacheAccessPattern — est. 44.1% gain — trigger: ", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
