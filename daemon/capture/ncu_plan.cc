@@ -174,7 +174,7 @@ Status CheckNcuOptions(const ToolOptions& options) {
     return refuse("retry", "it is not between 0 and 9", "give how many more tries there may be");
   }
   const std::string_view mode = options["replay-mode"];
-  if (mode != "" && mode != "kernel" && mode != "application" && mode != "range" && mode != "app-range") {
+  if (!mode.empty() && mode != "kernel" && mode != "application" && mode != "range" && mode != "app-range") {
     return refuse("replay-mode", "there is no such mode", "use one of: kernel, application, range, app-range");
   }
   return OkStatus();

@@ -35,8 +35,8 @@ constexpr ToolOption kAnnotationOptions[] = {
 // Of an object of stages, of a list of objects with names, or of either under "stages".
 std::vector<std::string> NamesOfStages(const GivenJson& json) {
   if (const GivenJson* within = json.Find("stages")) return NamesOfStages(*within);
+  if (json.kind == GivenJson::Kind::kObject) return json.names;
   std::vector<std::string> names;
-  for (const auto& [name, stage] : json.members) names.push_back(name);
   for (const GivenJson& stage : json.items) {
     const GivenJson* name = stage.Find("name");
     if (name != nullptr && name->kind == GivenJson::Kind::kText) names.push_back(name->text);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "storage/base/readable_text.h"
 
@@ -100,10 +101,11 @@ class JsonParser {
       if (at_ >= text_.size() || text_[at_] != '"') return Refuse("a name in quotes is expected");
       std::string name;
       if (!ReadText(name)) return false;
+      if (value.names.size() >= kMostJsonNames) return Refuse("the object has too many names");
       if (value.Find(name) != nullptr) return Refuse("this name is in the object twice");
       if (!Take(':')) return Refuse("a ':' is expected");
-      value.members.emplace_back(std::move(name), GivenJson());
-      if (!ReadValue(value.members.back().second, depth + 1)) return false;
+      value.names.push_back(std::move(name));
+      if (!ReadValue(value.items.emplace_back(), depth + 1)) return false;
     } while (Take(','));
     return Take('}') || Refuse("a ',' or '}' is expected");
   }
@@ -227,10 +229,10 @@ void AppendJson(const GivenJson& value, std::string& out) {
       return;
     case GivenJson::Kind::kObject:
       out += '{';
-      for (size_t i = 0; i < value.members.size(); ++i) {
+      for (size_t i = 0; i < value.names.size(); ++i) {
         if (i > 0) out += ',';
-        out += JsonQuoted(value.members[i].first) + ":";
-        AppendJson(value.members[i].second, out);
+        out += JsonQuoted(value.names[i]) + ":";
+        AppendJson(value.items[i], out);
       }
       out += '}';
       return;
@@ -242,8 +244,8 @@ void AppendJson(const GivenJson& value, std::string& out) {
 }  // namespace
 
 const GivenJson* GivenJson::Find(std::string_view name) const {
-  for (const auto& [key, value] : members) {
-    if (key == name) return &value;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return &items[i];
   }
   return nullptr;
 }

@@ -7,7 +7,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "storage/base/status.h"
@@ -16,13 +15,14 @@ namespace kprof {
 
 inline constexpr size_t kMostJsonBytes = 256 << 10;
 inline constexpr size_t kMostJsonDepth = 32;
+inline constexpr size_t kMostJsonNames = 1000;  // of an object
 
 struct GivenJson {
   enum class Kind { kNull, kBool, kNumber, kText, kList, kObject };
   Kind kind = Kind::kNull;
-  std::string text;              // of a text, without quotes and escapes; else as it is written
-  std::vector<GivenJson> items;  // of a list
-  std::vector<std::pair<std::string, GivenJson>> members;  // of an object, in their order
+  std::string text;                // of a text, without quotes and escapes; else as it is written
+  std::vector<GivenJson> items;    // of a list, and the values of an object
+  std::vector<std::string> names;  // of an object's items, in their order
 
   // Null for a name that the object does not have, and for what is no object.
   const GivenJson* Find(std::string_view name) const;

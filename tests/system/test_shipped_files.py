@@ -107,10 +107,15 @@ def daemon_sources():
                 yield read(folder, name)
 
 
+# What a tool says of its run, "code: message".
+NOTE_CODE = re.compile(r'(?:(?:plan|judgement)\.notes\.(?:push_back|emplace_back)|tool_run_\.AddNote)\(\s*"([a-z_]+): ')
+
+
 def trust_codes():
     """All that the daemon can write."""
     text = "\n".join(daemon_sources())
     said = TRUST_CODE.findall(text) + ASSIGNED_CODE.findall(text)
+    said += [f'"{code}"' for code in NOTE_CODE.findall(text)]
     for body in TRUST_MAKER.findall(text):
         said += RETURNED_CODE.findall(body)
     return {code.strip('"') if code.startswith('"') else re.search(rf'\b{code}\[\] = "(\w+)"', text)[1] for code in said}

@@ -33,13 +33,15 @@ Result<std::string> ParamsText(const std::string& given, const Tool& tool,
     GivenJson value;
     value.kind = GivenJson::Kind::kText;
     value.text = text;
-    all.members.emplace_back(name, std::move(value));
+    all.names.push_back(name);
+    all.items.push_back(std::move(value));
   };
   add("tool", std::string(tool.name));
   for (const char* name : {"kernel", "version"}) {
     if (const auto label = labels.find(name); label != labels.end()) add(name, label->second);
   }
-  for (auto& member : params.members) all.members.push_back(std::move(member));
+  all.names.insert(all.names.end(), params.names.begin(), params.names.end());
+  all.items.insert(all.items.end(), params.items.begin(), params.items.end());
   return JsonOf(all);
 }
 

@@ -58,6 +58,12 @@ INSTANTIATE_TEST_SUITE_P(
                     BadJson{"\"\xff\"", "not UTF-8"}, BadJson{std::string(40, '['), "nested too deep"},
                     BadJson{std::string(kMostJsonBytes + 1, ' '), "over the limit"}));
 
+TEST(GivenJsons, HaveABoundOfNames) {
+  std::string text = "{";
+  for (size_t i = 0; i <= kMostJsonNames; ++i) text += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":1";
+  EXPECT_THAT(ReadJson(text + "}", "x").status().why(), HasSubstr("too many names"));
+}
+
 TEST(GivenJsons, AreFoundByName) {
   const Result<GivenJson> read = ReadJson(R"({"b":32,"s":{"t":[1,2]}})", "x");
   ASSERT_TRUE(read.ok());
