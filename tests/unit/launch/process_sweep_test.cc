@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -183,7 +186,12 @@ class RealChild {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    EXPECT_EQ(::posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments, environment), 0);
+    // Without a child its pid would be -1, and a signal to that reaches every process.
+    const int failed = ::posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments, environment);
+    if (failed != 0) {
+      std::fprintf(stderr, "%s: %s; build it\n", program.c_str(), std::strerror(failed));
+      std::abort();
+    }
     posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
     char byte = 0;
