@@ -37,7 +37,9 @@ std::vector<std::pair<std::string, std::string>> ConfigurationOf(const std::stri
     return {};
   }
   std::vector<std::pair<std::string, std::string>> members;
-  for (const auto& [name, value] : json->members) {
+  for (size_t i = 0; i < json->names.size(); ++i) {
+    const std::string& name = json->names[i];
+    const GivenJson& value = json->items[i];
     const bool is_plain = value.kind != GivenJson::Kind::kList && value.kind != GivenJson::Kind::kObject;
     if (is_plain && !IsHeading(name)) members.emplace_back(name, value.text);
   }

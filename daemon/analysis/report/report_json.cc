@@ -1,6 +1,7 @@
 // The report for programs: kprof.report.v1, on one line.
 #include "daemon/analysis/report/report_files.h"
 #include "daemon/analysis/report/report_words.h"
+#include "daemon/launch/json_text.h"
 
 namespace kprof {
 namespace {
@@ -8,13 +9,13 @@ namespace {
 // Writes objects member by member.
 class ObjectText {
  public:
-  ObjectText& Text(std::string_view key, std::string_view value) { return Raw(key, QuotedJson(value)); }
+  ObjectText& Text(std::string_view key, std::string_view value) { return Raw(key, JsonQuoted(value)); }
   ObjectText& TextOrNull(std::string_view key, std::string_view value) {
-    return Raw(key, value.empty() ? "null" : QuotedJson(value));
+    return Raw(key, value.empty() ? "null" : JsonQuoted(value));
   }
   ObjectText& Number(std::string_view key, std::optional<double> value) { return Raw(key, JsonNumber(value)); }
   ObjectText& Raw(std::string_view key, std::string_view json) {
-    text_ += (text_.empty() ? "{" : ",") + QuotedJson(key) + ":" + std::string(json);
+    text_ += (text_.empty() ? "{" : ",") + JsonQuoted(key) + ":" + std::string(json);
     return *this;
   }
   std::string Take() { return text_.empty() ? "{}" : text_ + "}"; }
@@ -103,7 +104,7 @@ std::string WriteReportJson(const Report& report) {
              .TextOrNull("baseline", report.baseline_id)
              .Raw("changes", ArrayText(report.changes, ChangeJson))
              .Raw("trust", ArrayText(report.trust, TrustJson))
-             .Raw("notes", ArrayText(report.notes, [](const std::string& note) { return QuotedJson(note); }))
+             .Raw("notes", ArrayText(report.notes, [](const std::string& note) { return JsonQuoted(note); }))
              .Take() +
          "\n";
 }

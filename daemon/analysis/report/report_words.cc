@@ -25,22 +25,6 @@ std::string CellText(std::string_view text) {
   return cell;
 }
 
-std::string QuotedJson(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted += {'\\', c};
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
-      quoted += escape;
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
-}
-
 std::string JsonNumber(std::optional<double> number) {
   if (!number || !std::isfinite(*number)) return "null";
   char text[64];

@@ -15,8 +15,6 @@ inline constexpr std::string_view kUnknownNumber = "--";
 std::string NumberText(std::optional<double> number, int digits);
 // A text in a cell of a Markdown table: on one line, and no '|' ends it.
 std::string CellText(std::string_view text);
-// A text between quotes, as JSON has it.
-std::string QuotedJson(std::string_view text);
 // A number as JSON has it, null where it is not known or not finite.
 std::string JsonNumber(std::optional<double> number);
 // A text in an SVG.
