@@ -32,6 +32,7 @@
 #include "daemon/rpc/caller_servers.h"
 #include "daemon/rpc/service_context.h"
 #include "daemon/rpc/stream_limits.h"
+#include "daemon/run_charts_setup.h"
 #include "daemon/runs/audit/audit_log.h"
 #include "daemon/runs/audit/audit_retention.h"
 #include "daemon/runs/audit/audited_calls.h"
@@ -233,6 +234,7 @@ Status Daemon::Rooms::Build(ServiceManager& manager) {
                          &storage_limits,
                          launch_setup->intake()};
   run_context.outputs = OutputsPolicyOf(config);
+  run_context.draw_charts = MakeDrawRunCharts(*files, catalog->layout(), trace_parts);
   run_context.client_outputs = launch_setup->client_outputs();
   run_context.expiry_clock = expiry_clock.get();
   run_context.imports = &imports;

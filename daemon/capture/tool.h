@@ -105,6 +105,7 @@ struct Judgement {
 struct Tool {
   std::string_view name;
   std::string_view summary;  // one line: what it measures
+  bool has_charts = false;   // charts of what it measured are drawn and kept with the run
   ToolNeeds needs;
   std::span<const ToolOption> options;
   std::span<const ToolOutput> outputs;

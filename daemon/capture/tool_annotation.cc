@@ -80,6 +80,7 @@ extern const Tool kAnnotationTool;
 const Tool kAnnotationTool{
     .name = "annotation",
     .summary = "the stages of a kernel by its NVTX ranges, with a light set of Nsight Compute's counters",
+    .has_charts = true,
     .needs = {.clocks = "lock", .ncu_lock = true, .dcgm_paused = true, .program = "ncu"},
     .options = kAnnotationOptions,
     .outputs = kNcuOutputs,

@@ -72,6 +72,7 @@ extern const Tool kNcuTool;
 const Tool kNcuTool{
     .name = "ncu",
     .summary = "counters of every kernel launch, by Nsight Compute",
+    .has_charts = true,
     .needs = {.clocks = "lock", .ncu_lock = true, .dcgm_paused = true, .program = "ncu"},
     .options = kNcuOptions,
     .outputs = kNcuOutputs,

@@ -165,6 +165,7 @@ extern const Tool kNsysTool;
 const Tool kNsysTool{
     .name = "nsys",
     .summary = "a timeline of kernels, copies, API calls and NVTX ranges, by Nsight Systems",
+    .has_charts = true,
     .needs = {.clocks = "lock", .program = "nsys"},
     .options = kNsysOptions,
     .outputs = kNsysOutputs,

@@ -18,6 +18,7 @@
 #include "daemon/process/launchers/client_outputs.h"
 #include "daemon/process/launchers/launcher.h"
 #include "daemon/process/launchers/output_intake.h"
+#include "daemon/runs/command/run_charts.h"
 #include "daemon/runs/imports/held_sources.h"
 #include "daemon/runs/retention/expiry_clock.h"
 #include "daemon/runs/retention/storage_limits.h"
@@ -95,8 +96,9 @@ struct RunContext {
   UserNames* user_names = nullptr;
   ProfilerPause* profiler_pause = nullptr;  // null: nobody else profiles here, or nobody pauses them
   OutputsPolicy outputs = {};
-  std::string tool_path = {};   // folders where vendors' programs are looked for first (capture/vendor_program.h)
-  std::string ncu_folder = {};  // made by PrepareNcuFolder (capture/ncu_lock.h); empty: there is none
+  DrawRunCharts draw_charts = {};  // null: no charts are kept
+  std::string tool_path = {};      // folders where vendors' programs are looked for first (capture/vendor_program.h)
+  std::string ncu_folder = {};     // made by PrepareNcuFolder (capture/ncu_lock.h); empty: there is none
 };
 
 }  // namespace kprof

@@ -9,7 +9,7 @@ import nsight_stand_in
 from kprof_node import ALICE, AsAlice, Node, OnANode, SystemDaemon
 from kprof_testing import DaemonTest, distrust, unique_seconds, wait_until
 
-NCU_LEFT = ["ncu.log", "report.csv", "report.ncu-rep", "stdout.log", "tool.json"]
+NCU_LEFT = ["ncu.log", "report.csv", "report.ncu-rep", "roofline.svg", "stages.svg", "stdout.log", "tool.json"]
 
 
 def names_of(run):
@@ -302,7 +302,7 @@ class NsysTest(ToolTest):
     def test_a_capture_becomes_a_trace(self):
         run = self.capture("nsys")
         self.assertEqual(run["state"], "done")
-        self.assertEqual(names_of(run), ["report.nsys-rep", "report.sqlite", "stdout.log"])
+        self.assertEqual(names_of(run), ["report.nsys-rep", "report.sqlite", "roofline.svg", "stages.svg", "stdout.log"])
         self.assertEqual(run["trace"]["slices"], 8)  # three kernels, three launches, two ranges
         rows = self.ctl.json("query", "--run", run["id"],
                              "SELECT count(*), sum(dur_ns) FROM slice WHERE category = 'kernel'")["rows"]

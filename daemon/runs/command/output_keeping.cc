@@ -21,7 +21,7 @@ TrustReason NotImportedAtStop() {
 OutputKeeping::OutputKeeping(const RunContext& context, const RunRow& run, uint32_t account, const Tool& tool,
                              int64_t longest_ms, Events events)
     : context_(context),
-      run_id_(run.id),
+      run_(run),
       uid_(run.uid),
       account_(account),
       is_callers_(run.starter != RunStarter::kDaemon),
@@ -180,7 +180,31 @@ void OutputKeeping::CheckRoomOfParts() {
   int64_t bytes = 0;
   for (const TracePartRow& part : kept_.imported.trace) bytes += part.bytes;
   for (const ArtifactRow& artifact : kept_.artifacts) bytes += artifact.size_bytes;
-  CheckRoom(bytes, [this](const Status& status) { status.ok() ? EndIt() : DropParts(status); });
+  CheckRoom(bytes, [this](const Status& status) { status.ok() ? DrawCharts() : DropParts(status); });
+}
+
+void OutputKeeping::DrawCharts() {
+  if (!tool_.has_charts || !context_.draw_charts || was_stopped_) return EndIt();
+  RunRow run = run_;
+  run.trace = kept_.imported.trace;
+  run.artifacts = taken_;
+  run.artifacts.insert(run.artifacts.end(), kept_.artifacts.begin(), kept_.artifacts.end());
+  auto work = [&draw = context_.draw_charts, &files = context_.files, &layout = context_.catalog.layout(),
+               run = std::move(run), stop = stop_.get_token()]() -> Result<std::vector<ArtifactRow>> {
+    ASSIGN_OR_RETURN(const std::vector<RunChart> charts, draw(run, stop));
+    return KeepRunCharts(charts, files, layout, run.id, run.artifacts);
+  };
+  OnWorker<std::vector<ArtifactRow>>(context_.outputs_work, std::move(work), &OutputKeeping::OnChartsKept);
+}
+
+// A run without them is as good: its report draws them anew.
+void OutputKeeping::OnChartsKept(Result<std::vector<ArtifactRow>> charts) {
+  if (charts.ok()) {
+    kept_.artifacts.insert(kept_.artifacts.end(), charts->begin(), charts->end());
+  } else if (!was_stopped_) {
+    kept_.trust.push_back({kChartsNotDrawn, ClippedText(charts.status().why(), kShownReasonBytes)});
+  }
+  EndIt();
 }
 
 void OutputKeeping::DropParts(const Status& why) {

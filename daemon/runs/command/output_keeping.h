@@ -1,6 +1,6 @@
 // Keeps the files that the command of one run left: from the descriptors that its supervisor hands over until they are
-// artifacts of the run and the traces among them parts of its trace. They are looked at, copied, and read in a place
-// among the imports. Says what belongs into the run's row; its owner stores that.
+// artifacts of the run and the traces among them parts of its trace. They are looked at, copied, read in a place among
+// the imports, and charts of them drawn. Says what belongs into the run's row; its owner stores that.
 //
 // Io loop only; what blocks is done on pools. Destroyed only when it is over, or was never begun.
 #pragma once
@@ -83,6 +83,9 @@ class OutputKeeping {
   OnImportProgress Reporter();
   void OnImported(Result<Imported> imported);
   void CheckRoomOfParts();
+  // Draws the charts of its parts, where its tool has some.
+  void DrawCharts();
+  void OnChartsKept(Result<std::vector<ArtifactRow>> charts);
   void DropParts(const Status& why);
   void OnPartsDropped(Result<bool> dropped);
   // Ends it, if it was stopped or has failed; true then.
@@ -90,7 +93,8 @@ class OutputKeeping {
   void EndIt();
 
   const RunContext context_;
-  const std::string run_id_;
+  const RunRow run_;  // as it was when this was made
+  const std::string& run_id_ = run_.id;
   const uint32_t uid_;
   const uint32_t account_;
   const bool is_callers_;  // somebody else's supervisor sends the files

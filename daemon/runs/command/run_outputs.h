@@ -27,6 +27,7 @@ namespace kprof {
 // Codes in the run's trust.
 inline constexpr char kOutputLeftOut[] = "output_left_out";
 inline constexpr char kOutputIncomplete[] = "output_incomplete";
+inline constexpr char kChartsNotDrawn[] = "charts_not_drawn";
 
 // A file on its way; its copies, from thread to thread, share the descriptor.
 struct HeldOutput {

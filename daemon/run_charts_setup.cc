@@ -1,0 +1,54 @@
+#include "daemon/run_charts_setup.h"
+
+#include <utility>
+
+#include "daemon/analysis/report/report.h"
+#include "daemon/analysis/report/report_files.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kChartMemoryBytes = int64_t{64} << 20;  // of what is made of the parts
+constexpr int64_t kMostGivenFileBytes = 512 << 10;
+constexpr std::string_view kPicture = "image/svg+xml";
+
+// A small artifact; empty where the run has none of that name.
+Result<std::string> ReadGiven(Files& files, const Layout& layout, const RunRow& run, const char* name) {
+  if (FindArtifact(run, name) == nullptr) return std::string();
+  return ReadWholeFile(files, layout.ArtifactPath(run.id, name), kMostGivenFileBytes);
+}
+
+}  // namespace
+
+DrawRunCharts MakeDrawRunCharts(Files& files, const Layout& layout, PartPool& parts) {
+  return [&files, &layout, &parts](const RunRow& run, const std::stop_token& stop) -> Result<std::vector<RunChart>> {
+    std::vector<PartLease> leases;
+    std::vector<TracePart> open;
+    for (const TracePartRow& row : run.trace) {
+      ASSIGN_OR_RETURN(PartLease lease, parts.Borrow(layout.TracePartPath(run.id, row.name)));
+      TracePart part = PartOf(*lease);
+      if (row.rank) part.rank = row.rank;
+      open.push_back(part);
+      leases.push_back(std::move(lease));
+    }
+    int64_t used_bytes = 0;
+    const TakeMemory take_memory = [&used_bytes](int64_t bytes) {
+      used_bytes += bytes;
+      if (used_bytes <= kChartMemoryBytes) return OkStatus();
+      return Fail(ErrorCode::kUsage, "draw its charts",
+                  "they need more than " + std::to_string(kChartMemoryBytes >> 20) + " MiB",
+                  "ask for a part of it: kprofctl analyze");
+    };
+    ReportedRun of{run, AnalysisTraces(open, std::vector<std::string>(open.size(), run.id), take_memory), {}, {}};
+    ASSIGN_OR_RETURN(of.params, ReadGiven(files, layout, run, "params.json"));
+    ASSIGN_OR_RETURN(of.stages, ReadGiven(files, layout, run, "stages.json"));
+    ASSIGN_OR_RETURN(const Report report, MakeReport(of, nullptr, StopSignal(stop)));
+    std::vector<RunChart> charts;
+    for (const ReportFile& file : ReportFiles()) {
+      if (file.media_type == kPicture) charts.push_back({std::string(file.name), file.write(report)});
+    }
+    return charts;
+  };
+}
+
+}  // namespace kprof
