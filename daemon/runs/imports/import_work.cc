@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "daemon/ingest/assemble/batch_sink.h"
+#include "daemon/ingest/source/source_formats.h"
 #include "daemon/ingest/source/source_hash.h"
 #include "daemon/runs/command/run_folder.h"
 #include "daemon/runs/imports/part_ranks.h"
