@@ -50,7 +50,7 @@ OutputsPolicy OutputsPolicyOf(const Config& config) {
 
 std::string NcuFolderOf(const Config& config) {
   if (config.mode == Mode::kSystem) return FolderOf(config.helper_socket_path) + "/ncu";
-  const std::string folder = FolderOf(config.socket_path) + "/ncu";
+  std::string folder = FolderOf(config.socket_path) + "/ncu";
   const Status made = PrepareNcuFolder(folder);
   if (made.ok()) return folder;
   LogWarning("ncu has no lock of ours to fall back to", {{"error", made.ToString()}});

@@ -89,7 +89,10 @@ ChosenMetrics ChooseMetrics(const NcuChoice& choice, const NcuAnswers& answers) 
   const auto add = [](const std::string& name, std::vector<std::string>& to) {
     if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
   };
-  for (const std::string& name : choice.metrics) add(name, answers.HasMetric(name) ? chosen.asked : chosen.left_out);
+  // A metric that the device lacks ends ncu: where it does not tell, sections alone are asked for.
+  for (const std::string& name : choice.metrics) {
+    add(name, answers.metrics && answers.HasMetric(name) ? chosen.asked : chosen.left_out);
+  }
   for (const std::string& name : choice.older_metrics) {
     add(name, answers.metrics && answers.HasMetric(name) ? chosen.asked : chosen.left_out);
   }
@@ -230,7 +233,7 @@ Result<ToolPlan> PlanWithNcu(const PlanInput& input, const NcuChoice& choice) {
   }
   if (!answers.metrics) {
     plan.notes.push_back(
-        "metrics_unchecked: ncu did not tell which metrics the device has; those that it lacks may be missing");
+        "metrics_unchecked: ncu did not tell which metrics the device has: those of its sections alone were asked for");
   }
   WriteSettings(input, answers, metrics, argv);
   plan.after = StepsAfter(input, choice);

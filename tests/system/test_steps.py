@@ -71,7 +71,9 @@ class StepsTest(DaemonTest):
 
     def test_one_that_is_cancelled_over_what_its_step_left_is_cancelled(self):
         seconds = unique_seconds()
-        run = self.ctl.detach("true", options=["--prepare", f"(trap '' TERM; sleep {seconds}; true) & true"], cwd=self.folder)
+        # It is deaf to TERM before the step leaves it.
+        step = f"(trap '' TERM; touch deaf; sleep {seconds}; true) & while [ ! -e deaf ]; do sleep 0.01; done"
+        run = self.ctl.detach("true", options=["--prepare", step], cwd=self.folder)
         wait_until(lambda: kprof_testing.processes_with(f"sleep\0{seconds}"), "the step to leave it")
         self.ctl.run("cancel", run, expect=None)
         ended = self.ctl.wait(run, expect=None)

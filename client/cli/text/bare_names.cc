@@ -32,6 +32,15 @@ size_t BeginOfWord(std::string_view name) {
   return begin < name.size() ? begin : 0;
 }
 
+// A name without the tags that Numba puts behind it: "copy[v1,cw51cX]" is copy.
+std::string_view WithoutTags(std::string_view name) {
+  for (const std::string_view tags : {"[v1,", "[abi:"}) {
+    const size_t at = name.find(tags);
+    if (at != name.npos && at > 0 && name.ends_with(']')) return name.substr(0, at);
+  }
+  return name;
+}
+
 }  // namespace
 
 std::string WithoutSignature(std::string_view name) {
@@ -40,6 +49,7 @@ std::string WithoutSignature(std::string_view name) {
   const size_t parameters = BeginOfParameters(text);
   if (parameters == text.npos) return std::string(name);
   text.erase(parameters);
+  text = WithoutTags(text);
   return text.substr(BeginOfWord(text));
 }
 

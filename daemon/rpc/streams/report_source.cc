@@ -94,7 +94,7 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
     RETURN_IF_ERROR(question_.FindRuns(names, Rpc::kGetReport, TraceQuestion::WithoutTrace::kTaken));
     const bool has_baseline = FindBaseline(names);
     if (has_baseline) {
-      const Status found = baseline_question_.FindRuns(names, Rpc::kGetReport, TraceQuestion::WithoutTrace::kTaken);
+      Status found = baseline_question_.FindRuns(names, Rpc::kGetReport, TraceQuestion::WithoutTrace::kTaken);
       if (!found.ok() && !request_.baseline().empty()) return found;
       if (!found.ok()) lost_baseline_ = names.Get(0);
     }

@@ -188,6 +188,18 @@ TEST_F(ReportFindingsTest, TheProfilersOwnRulesAreCarriedOver) {
   EXPECT_EQ(answer.Find("findings", "code", "ncu_Info"), answer.rows("findings"));
 }
 
+TEST_F(ReportFindingsTest, EstimatesOfOneUnitStandBehindThoseOfTheKernel) {
+  const int64_t launch = report().AddLaunch("k", SolOf(1e5, 20, 30));
+  report().AddRule(launch, "HighPipeUtilization", "OPT", "a pipe is idle", 98, kComputeName, 20, "local");
+  report().AddRule(launch, "CPIStall", "OPT", "waits", 40, kComputeName, 20);
+  const NamedAnswer answer = Ask("findings");
+  ASSERT_EQ(answer.rows("findings"), 2);
+  EXPECT_EQ(answer.Text("findings", 0, "code"), "ncu_CPIStall");
+  EXPECT_EQ(answer.Text("findings", 1, "code"), "ncu_HighPipeUtilization");
+  EXPECT_DOUBLE_EQ(answer.Real("findings", 1, "gain_percent"), 98);
+  EXPECT_TRUE(answer.IsNull("findings", 1, "gain_ns"));
+}
+
 TEST_F(ReportFindingsTest, MarksOfLinksAreTakenOutOfMessages) {
   const int64_t launch = report().AddLaunch("k", SolOf(1e5, 20, 30));
   report().AddRule(launch, "A", "WRN", "see @section:Occupancy:the occupancy@, mail a@b", 5);

@@ -69,10 +69,11 @@ class SampleReport {
         std::vector<int64_t>{part_.StringNumber(kernel), launch, part_.StringNumber(name), part_.StringNumber(text)});
   }
   void AddRule(int64_t launch, const std::string& rule, const std::string& type, const std::string& message,
-               double speedup_percent, const std::string& metric = "", double metric_value = 0) {
+               double speedup_percent, const std::string& metric = "", double metric_value = 0,
+               const std::string& speedup_type = "global") {
     rules_.Add(std::vector<int64_t>{
         launch, kNoValue, part_.StringNumber(rule), part_.StringNumber(rule + " title"), part_.StringNumber("Section"),
-        part_.StringNumber(type), part_.StringNumber(message), part_.StringNumber("local"),
+        part_.StringNumber(type), part_.StringNumber(message), part_.StringNumber(speedup_type),
         std::bit_cast<int64_t>(speedup_percent), metric.empty() ? kNoValue : part_.StringNumber(metric),
         std::bit_cast<int64_t>(metric_value), kNoValue});
   }

@@ -35,6 +35,10 @@ class Planned {
     request_.options = options;
     request_.environment = {"PATH=/usr/bin", "TMPDIR=" + std::string(folder_.path()), "KPROF_TOOL_PATH=/x"};
     options_ = *ReadToolOptions(tool_, options);
+    std::string listed = "Device NVIDIA H200 (GH100)\n";  // which has all that is asked for
+    for (const std::string_view metric : kLightNcuMetrics) listed += std::string(metric) + "\n";
+    for (const std::string_view metric : kFullNcuMetrics) listed += std::string(metric) + "\n";
+    Write(".ncu-metrics", listed);
   }
 
   PlanInput Input() const { return {request_, options_, folder_path_, "/opt/tool"}; }
@@ -226,6 +230,17 @@ TEST(NcuMetrics, ThatTheDeviceLacksAreLeftOut) {
   EXPECT_THAT(planned.Read("tool.json"), HasSubstr("\"version\":\"2024.3.1.0\""));
   EXPECT_THAT(planned.Read("tool.json"), HasSubstr("\"dram__bytes_read.sum\""));
   EXPECT_THAT(planned.Read("tool.json"), HasSubstr("\"clock_control\":\"none\""));
+}
+
+TEST(NcuMetrics, OfADeviceThatNobodyKnowsAreThoseOfSectionsAlone) {
+  const Planned planned("ncu", {});
+  planned.Write(".ncu-metrics", "");
+  planned.Write(".ncu-version", "Version 2024.3.1.0\n");
+  EXPECT_THAT(MetricsOf(*planned.Plan()), IsEmpty());
+  EXPECT_THAT(planned.Plan()->notes, ElementsAre(StartsWith("metrics_unchecked: ")));
+  const Planned asking("ncu", {"metrics=my__metric.sum"});
+  asking.Write(".ncu-metrics", "");
+  EXPECT_THAT(MetricsOf(*asking.Plan()), ElementsAre("my__metric.sum"));
 }
 
 TEST(ToolVersions, ThatAreNotKnownAreSaid) {

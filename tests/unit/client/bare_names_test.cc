@@ -14,6 +14,8 @@ TEST(WithoutSignature, LeavesTheNameAndItsTemplate) {
             "ncclDevKernel_AllReduce_Sum_bf16_RING_LL");
   EXPECT_EQ(WithoutSignature("void k<std::array<char*, 2ul>, f(int)::{lambda(int)#1}>(int, void (*)(int))"),
             "k<std::array<char*, 2ul>, f(int)::{lambda(int)#1}>");
+  EXPECT_EQ(WithoutSignature("copy_blocked[v1,cw51cX](Array<long long, 1, C, mutable, aligned>, long long)"),
+            "copy_blocked");
 }
 
 TEST(WithoutSignature, LeavesOtherNamesAsTheyAre) {

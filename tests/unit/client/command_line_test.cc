@@ -307,6 +307,7 @@ TEST(CommandLine, AnEmptyValueIsNoWishForTheDefault) {
   const std::map<std::string, Args> begin = {{"capture", {"capture", "command"}},
                                              {"import", {"import", "f"}},
                                              {"export", {"export", "r", "--format", "csv", "-o", "f"}},
+                                             {"report", {"report", "r"}},
                                              {"query", {"query", "q"}},
                                              {"get", {"artifacts", "r", "get", "n"}},
                                              {"put", {"artifacts", "r", "put", "f"}},

@@ -63,6 +63,13 @@ const std::map<Rpc, Ask>& CallsAboutARun() {
          request.add_runs(id);
          return ReadAll(client.analyses->Analyze(&context, request), v1::AnalyzeResponse());
        }},
+      {Rpc::kGetReport,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::GetReportRequest request;
+         request.set_run(id);
+         return ReadAll(client.analyses->GetReport(&context, request), v1::GetReportResponse());
+       }},
       {Rpc::kWatchRun,
        [](RpcClient& client, const std::string& id) {
          CallContext context;
@@ -410,6 +417,7 @@ TEST_F(AccessMatrix, OfRunsIsAsWritten) {
       {Rpc::kGetRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kQueryTrace, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kAnalyze, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
+      {Rpc::kGetReport, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kWatchRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kHoldRun, kYes, kHidden, kYes, kYes, kNo, kYes, kYes},
       {Rpc::kWaitRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
