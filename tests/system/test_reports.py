@@ -35,6 +35,7 @@ class ReportTest(ToolTest):
         text = self.report(self.profile("ncu"))
         self.check_headings(text)
         self.assertRegex(text, r"\| matmul_kernel \| \d+\.\d\d \|")
+        self.assertIn(", tool ncu, NVIDIA H200.\n", text)  # no device was leased, so no clock was locked
 
     def test_of_annotation(self):
         self.write("stages.json", '{"multiply": {"flops": 1e12, "bytes": 2e9, "dtype": "bfloat16"}}')

@@ -96,7 +96,9 @@ class ReportMaker {
       return std::any_of(of_.run.trust.begin(), of_.run.trust.end(),
                          [code](const TrustReason& reason) { return reason.code == code; });
     };
-    const bool is_held = of_.run.clocks != "none" && !has("clocks_not_locked") && !has("clocks_not_held");
+    const bool has_device = std::any_of(of_.run.devices.begin(), of_.run.devices.end(),
+                                        [](const std::string& device) { return device != "cpu"; });
+    const bool is_held = has_device && of_.run.clocks != "none" && !has("clocks_not_locked") && !has("clocks_not_held");
     if (is_held) report_.clocks = of_.run.clocks == "base" ? "base clocks" : "locked clocks";
     report_.configuration = ConfigurationOf(of_.params, report_.notes);
   }
