@@ -93,9 +93,6 @@ ChosenMetrics ChooseMetrics(const NcuChoice& choice, const NcuAnswers& answers) 
   for (const std::string& name : choice.metrics) {
     add(name, answers.metrics && answers.HasMetric(name) ? chosen.asked : chosen.left_out);
   }
-  for (const std::string& name : choice.older_metrics) {
-    add(name, answers.metrics && answers.HasMetric(name) ? chosen.asked : chosen.left_out);
-  }
   for (const std::string& name : choice.users_metrics) add(name, chosen.asked);
   return chosen;
 }

@@ -41,7 +41,6 @@ struct NcuChoice {
   std::vector<std::string> sets;
   std::vector<std::string> sections;
   std::vector<std::string> metrics;        // ours: those that the device does not have are left out
-  std::vector<std::string> older_metrics;  // ours: asked for only where the device is known to have them
   std::vector<std::string> users_metrics;  // as they are
   std::vector<std::string> nvtx_ranges;    // kernels in one of these ranges; empty: all
   bool with_nvtx = false;                  // ranges are recorded, whichever kernels are collected

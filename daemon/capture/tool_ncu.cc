@@ -58,7 +58,6 @@ Result<ToolPlan> PlanNcu(const PlanInput& input) {
   if (choice.sets.empty() && choice.sections.empty()) choice.sets = {"full"};
   choice.metrics.assign(std::begin(kLightNcuMetrics), std::end(kLightNcuMetrics));
   choice.metrics.insert(choice.metrics.end(), std::begin(kFullNcuMetrics), std::end(kFullNcuMetrics));
-  choice.older_metrics.assign(std::begin(kOlderNcuMetrics), std::end(kOlderNcuMetrics));
   choice.users_metrics = CommaList(input.options["metrics"]);
   choice.nvtx_ranges = CommaList(input.options["nvtx"]);
   choice.with_source = input.options.IsOn("source");

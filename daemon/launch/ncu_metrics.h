@@ -88,6 +88,7 @@ inline constexpr std::string_view kFullNcuMetrics[] = {
     "smsp__warp_issue_stalled_long_scoreboard_per_warp_active.pct",
     "smsp__warp_issue_stalled_barrier_per_warp_active.pct",
     "smsp__warp_issue_stalled_branch_resolving_per_warp_active.pct",
+    "smsp__warp_issue_stalled_memory_dependency_per_warp_active.pct",  // of older devices
     "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio",
@@ -117,11 +118,6 @@ inline constexpr std::string_view kFullNcuMetrics[] = {
     "smsp__sass_thread_inst_executed_op_hadd_pred_on.sum",
     "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum",
     "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum",
-};
-
-// Metrics of older devices: asked for where the device says that it has them.
-inline constexpr std::string_view kOlderNcuMetrics[] = {
-    "smsp__warp_issue_stalled_memory_dependency_per_warp_active.pct",
 };
 
 }  // namespace kprof
