@@ -9,14 +9,7 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kChartMemoryBytes = int64_t{64} << 20;  // of what is made of the parts
-constexpr int64_t kMostGivenFileBytes = 512 << 10;
 constexpr std::string_view kPicture = "image/svg+xml";
-
-// A small artifact; empty where the run has none of that name.
-Result<std::string> ReadGiven(Files& files, const Layout& layout, const RunRow& run, const char* name) {
-  if (FindArtifact(run, name) == nullptr) return std::string();
-  return ReadWholeFile(files, layout.ArtifactPath(run.id, name), kMostGivenFileBytes);
-}
 
 }  // namespace
 
@@ -39,9 +32,8 @@ DrawRunCharts MakeDrawRunCharts(Files& files, const Layout& layout, PartPool& pa
                   "they need more than " + std::to_string(kChartMemoryBytes >> 20) + " MiB",
                   "ask for a part of it: kprofctl analyze");
     };
-    ReportedRun of{run, AnalysisTraces(open, std::vector<std::string>(open.size(), run.id), take_memory), {}, {}};
-    ASSIGN_OR_RETURN(of.params, ReadGiven(files, layout, run, "params.json"));
-    ASSIGN_OR_RETURN(of.stages, ReadGiven(files, layout, run, "stages.json"));
+    AnalysisTraces traces(open, std::vector<std::string>(open.size(), run.id), take_memory);
+    ASSIGN_OR_RETURN(const ReportedRun of, ReadReportedRun(run, std::move(traces), files, layout));
     ASSIGN_OR_RETURN(const Report report, MakeReport(of, nullptr, StopSignal(stop)));
     std::vector<RunChart> charts;
     for (const ReportFile& file : ReportFiles()) {

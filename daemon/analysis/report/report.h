@@ -11,18 +11,11 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
+#include "daemon/analysis/report/reported_run.h"
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"
 
 namespace kprof {
-
-// A run that is reported on.
-struct ReportedRun {
-  RunRow run;
-  AnalysisTraces traces;
-  std::string params;  // the text of its params.json; empty: it has none
-  std::string stages;  // of its stages.json: what stages do, as their maker knows it
-};
 
 // A part of the work with a line of its own: a stage that the caller named, else a kernel. Nothing: not measured.
 struct ReportStage {

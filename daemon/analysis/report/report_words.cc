@@ -37,6 +37,12 @@ std::string JsonNumber(std::optional<double> number) {
   return text;
 }
 
+std::string SvgBegin(double width, double height) {
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + NumberText(width, 0) + " " +
+         NumberText(height, 0) +
+         "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+}
+
 std::string XmlText(std::string_view text) {
   std::string escaped;
   for (const char c : text) {

@@ -17,6 +17,8 @@ std::string NumberText(std::optional<double> number, int digits);
 std::string CellText(std::string_view text);
 // A number as JSON has it, null where it is not known or not finite.
 std::string JsonNumber(std::optional<double> number);
+// The beginning of an SVG of that size, white.
+std::string SvgBegin(double width, double height);
 // A text in an SVG.
 std::string XmlText(std::string_view text);
 // The kernel's name without what it returns, its parameters and the tags of its compiler: "void f<4>(float*)" is f<4>,

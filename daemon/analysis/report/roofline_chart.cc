@@ -82,12 +82,6 @@ constexpr double kRight = 20;
 constexpr double kTop = 40;
 constexpr double kBottom = 60;
 
-std::string SvgBegin() {
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + NumberText(kWidth, 0) + " " +
-         NumberText(kHeight, 0) + "\" font-family=\"sans-serif\" font-size=\"12\">\n" +
-         "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
-}
-
 std::string SvgText(double x, double y, const std::string& more, std::string_view text) {
   return "<text x=\"" + NumberText(x, 1) + "\" y=\"" + NumberText(y, 1) + "\"" + more + ">" + XmlText(text) +
          "</text>\n";
@@ -166,8 +160,8 @@ class SvgChart {
 
 std::string DrawRoofline(const Report& report) {
   const std::vector<ChartPoint> points = PointsOf(report);
-  std::string text =
-      SvgBegin() + SvgText(kLeft, 20, " font-weight=\"bold\"", "Roofline: " + report.kernel + " " + report.version);
+  std::string text = SvgBegin(kWidth, kHeight) +
+                     SvgText(kLeft, 20, " font-weight=\"bold\"", "Roofline: " + report.kernel + " " + report.version);
   if (const std::string why = WhyNoChart(report, points); !why.empty()) {
     return text + SvgText(kLeft, kHeight / 2, "", "No chart: " + why) + "</svg>\n";
   }

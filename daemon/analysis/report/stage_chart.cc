@@ -37,11 +37,9 @@ std::string DrawStages(const Report& report) {
   const size_t shown = std::min(report.stages.size(), kMostBars);
   const double height = kBarsTop + static_cast<double>(std::max<size_t>(shown, 1)) * kBarHeight + 20;
   std::string text =
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + NumberText(kChartWidth, 0) + " " +
-      NumberText(height, 0) + "\" font-family=\"sans-serif\" font-size=\"12\">\n" +
-      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"10\" y=\"20\" "
-      "font-weight=\"bold\">Stages: " +
-      XmlText(report.kernel + " " + report.version) + "</text>\n" +
+      SvgBegin(kChartWidth, height) +
+      "<text x=\"10\" y=\"20\" font-weight=\"bold\">Stages: " + XmlText(report.kernel + " " + report.version) +
+      "</text>\n" +
       "<text x=\"10\" y=\"40\">share of the time, by what binds it: blue memory, red compute, green both, "
       "orange neither</text>\n";
   if (shown == 0) text += "<text x=\"10\" y=\"" + NumberText(kBarsTop + 14, 0) + "\">nothing was measured</text>\n";

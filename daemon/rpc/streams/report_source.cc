@@ -18,10 +18,7 @@ namespace {
 
 constexpr int64_t kReportTimeoutMs = 30'000;               // of work, where the client names no other
 constexpr int64_t kReportMemoryBytes = int64_t{64} << 20;  // of what is made of the parts
-constexpr size_t kMostGivenBytes = 256 << 10;
 constexpr const char* kReportAct = "report";
-constexpr const char* kParamsFile = "params.json";
-constexpr const char* kStagesFile = "stages.json";
 constexpr const char* kBaselineLabel = "baseline";
 
 class ReportSource final : public PullSource<v1::GetReportResponse> {
@@ -135,21 +132,7 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
   Result<ReportedRun> Open(TraceWork& work, const TraceQuestion& question, std::vector<TrustReason>& broken) {
     const RunRow& run = question.runs().front();
     ASSIGN_OR_RETURN(AnalysisTraces traces, work.Open(context_, question.places(), broken));
-    ASSIGN_OR_RETURN(std::string params, ReadArtifact(run, kParamsFile));
-    ASSIGN_OR_RETURN(std::string stages, ReadArtifact(run, kStagesFile));
-    return ReportedRun{run, std::move(traces), std::move(params), std::move(stages)};
-  }
-
-  // A small artifact; empty where the run has none of that name.
-  Result<std::string> ReadArtifact(const RunRow& run, const char* name) const {
-    const ArtifactRow* artifact = FindArtifact(run, name);
-    if (artifact == nullptr || artifact->size_bytes > static_cast<int64_t>(kMostGivenBytes)) return std::string();
-    ASSIGN_OR_RETURN(const std::unique_ptr<File> file,
-                     context_.files.OpenForRead(context_.catalog.layout().ArtifactPath(run.id, name)));
-    std::string text(static_cast<size_t>(artifact->size_bytes), '\0');
-    ASSIGN_OR_RETURN(const size_t size, file->ReadAt(0, text));
-    text.resize(size);
-    return text;
+    return ReadReportedRun(run, std::move(traces), context_.files, context_.catalog.layout());
   }
 
   void FillHeader(v1::GetReportResponse::Header& header) const {
