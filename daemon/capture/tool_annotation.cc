@@ -32,7 +32,7 @@ constexpr ToolOption kAnnotationOptions[] = {
      .meaning = "More tries after an error that passes: after autotuning, or counters in use"},
 };
 
-// Of an object of stages, of a list of objects with names, or of either under "stages".
+// The names in an object of stages, in a list of objects with names, or in either under "stages".
 std::vector<std::string> NamesOfStages(const GivenJson& json) {
   if (const GivenJson* within = json.Find("stages")) return NamesOfStages(*within);
   if (json.kind == GivenJson::Kind::kObject) return json.names;

@@ -59,7 +59,7 @@ void AddCaptureVerb(VerbSet& verbs) {
   verb->add_option("--cwd", args.cwd, "Where the command starts (default: here; on another node: /)")->type_name("DIR");
   AddRepeated(verb, "--label", "K=V", words->labels, "A note by which runs are found (repeat)");
   verb->add_option("--kernel", args.kernel, "What is measured; kept as the label kernel")->type_name("NAME");
-  // Of the verb, in the place of the program's own.
+  // The verb's own --version stands in the place of the program's.
   verb->add_option("--version", args.version, "Which version of it; kept as the label version")->type_name("NAME");
   verb->add_option("--params", args.params, "Its parameters, an object of JSON; kept as params.json and as a label")
       ->type_name("JSON|@FILE");

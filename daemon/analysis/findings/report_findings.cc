@@ -90,7 +90,7 @@ std::string SummaryOf(const KernelFigures& of) {
   return "";
 }
 
-// What launches of one kernel say by one rule.
+// One rule's messages about the launches of one kernel.
 struct CarriedRule {
   std::string title;
   std::string message;

@@ -207,7 +207,7 @@ class RooflineMaker {
   static bool IsTensorType(const KernelRoof& roof, const std::string& dtype) {
     return roof.RateOf({dtype, true}).has_value();
   }
-  // Which side of the ridge.
+  // The side of the ridge that it is on.
   static AnalysisValue BoundOf(const RoofPoint& point) {
     if (!point.intensity || !point.ridge) return AnalysisValue();
     return std::string(*point.intensity > *point.ridge ? "compute" : "memory");

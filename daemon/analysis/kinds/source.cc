@@ -107,7 +107,7 @@ class PartSource {
   }
   AnalysisValue WordOf(const std::string& text) const { return text.empty() ? AnalysisValue() : AnalysisValue(text); }
 
-  // What a metric's instances count; nothing for one that is not of instructions.
+  // The count that a metric's instances are; nothing for a metric that is not of instructions.
   struct Meaning {
     bool is_executed = false;
     bool is_not_issued = false;

@@ -46,7 +46,7 @@ std::optional<double> ProductOf(std::optional<double> one, std::optional<double>
   return one && other ? std::optional(*one * *other) : std::nullopt;
 }
 
-// What a launch's stage is called: the class of what bounds it, as headings have it.
+// The class of a bottleneck, as headings have it.
 std::string HeadingOf(const std::string& bottleneck) {
   if (bottleneck == "memory") return "Memory";
   if (bottleneck == "compute") return "Compute";

@@ -77,7 +77,7 @@ class HostWaitFinder {
     if (role == ApiRole::kDeviceWait && ends_in_time(latest)) return latest;
     const bool is_waited_for = ends_in_time(of_thread) && work()[of_thread].end_ns > slice.begin_ns;
     if (role == ApiRole::kWait && is_waited_for) return of_thread;
-    // Of all that ended while it waited, the last that had been launched before.
+    // The last work that had been launched before, of all that ended while it waited.
     const auto begin = std::upper_bound(chosen_.by_end().begin(), chosen_.by_end().end(), slice.begin_ns,
                                         [this](int64_t time, uint32_t of) { return time < work()[of].end_ns; });
     auto at = std::upper_bound(begin, chosen_.by_end().end(), slice.end_ns,

@@ -171,7 +171,7 @@ void WhatIf::Apply(const std::set<int64_t>& names, double factor, const HostTime
       const int64_t name = work[one.subject].name;
       if (only != kNoValue ? name != only : !names.contains(name)) continue;
       prediction.is_found = true;
-      // Of work that overlaps the next on its stream there is a second dependency.
+      // Work that overlaps the next on its stream has a second dependency.
       if (graph().recorded()[one.to] == work[one.subject].end_ns) {
         ++prediction.changed;
         prediction.changed_ns = SaturatingSum(prediction.changed_ns, lengths_[i]);
