@@ -92,7 +92,9 @@ class ReportTest(ToolTest):
         os.mkdir(self.path("report"))
         self.ctl.run("report", run["id"], "-o", self.path("report"))
         self.assertEqual(sorted(os.listdir(self.path("report"))),
-                         ["devlog.md", "report.json", "report.md", "roofline.svg", "roofline.txt", "stages.svg"])
+                         ["devlog.md", "findings.csv", "kernels.csv", "report.json", "report.md", "roofline.csv",
+                          "roofline.svg", "roofline.txt", "stages.svg"])
+        self.assertTrue(self.read("report/kernels.csv").startswith(b"rank,name,launches,"), self.read("report/kernels.csv")[:60])
         self.assertTrue(self.read("report/stages.svg").startswith(b"<svg "))
 
     def test_as_a_tree_of_profiles(self):

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,5 +56,17 @@ class AnswerTable {
   const std::vector<AnalysisColumn>* columns_ = &kNoColumns;
   std::span<const AnalysisAnswer::Row> rows_;
 };
+
+// An answer with the kind that gave it.
+struct KindAnswer {
+  const AnalysisKind* kind;
+  AnalysisAnswer answer;
+
+  AnswerTable table(std::string_view name) const { return {*kind, answer, name}; }
+};
+
+// Asks a kind with these options; fails as Analyze does.
+Result<KindAnswer> AskKind(const std::string& name, const AnalysisTraces& traces,
+                           const std::map<std::string, std::string>& given, const StopSignal& stop);
 
 }  // namespace kprof

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
-#include "daemon/analysis/kinds/analysis_kinds.h"
 #include "daemon/analysis/report/answer_table.h"
 #include "daemon/analysis/report/report_configuration.h"
 #include "daemon/analysis/report/report_words.h"
@@ -17,21 +16,6 @@ namespace {
 constexpr size_t kMostOpportunities = 10;
 constexpr size_t kMostStages = 64;
 constexpr double kIdleIsMost = 50;  // percent of the time
-
-struct KindAnswer {
-  const AnalysisKind* kind;
-  AnalysisAnswer answer;
-
-  AnswerTable table(std::string_view name) const { return {*kind, answer, name}; }
-};
-
-Result<KindAnswer> Ask(const std::string& name, const AnalysisTraces& traces,
-                       const std::map<std::string, std::string>& given, const StopSignal& stop) {
-  ASSIGN_OR_RETURN(const AnalysisKind* const kind, FindAnalysisKind(name));
-  ASSIGN_OR_RETURN(const AnalysisOptions options, AnalysisOptions::Read("report", kind->options, given));
-  ASSIGN_OR_RETURN(AnalysisAnswer answer, Analyze(*kind, traces, options, stop));
-  return KindAnswer{kind, std::move(answer)};
-}
 
 std::optional<double> MeanOf(const KernelReports& reports, const ReportKernel& kernel, Quantity quantity) {
   const std::optional<ReportSpread> spread = reports.SpreadOf(kernel, quantity);
@@ -107,7 +91,7 @@ class ReportMaker {
     ASSIGN_OR_RETURN(const KernelReports reports, KernelReports::Read(of_.traces, {}, stop_));
     std::map<std::string, std::string> given;
     if (!of_.stages.empty()) given.emplace("stages", of_.stages);
-    ASSIGN_OR_RETURN(const KindAnswer roofline, Ask("roofline", of_.traces, given, stop_));
+    ASSIGN_OR_RETURN(const KindAnswer roofline, AskKind("roofline", of_.traces, given, stop_));
     AddStages(roofline.table("stages"));
     const AnswerTable rows = roofline.table("kernels");
     for (const ReportKernel& kernel : reports.kernels()) {
@@ -174,7 +158,7 @@ class ReportMaker {
 
   // The findings, the largest gain first. Each stage has the one that costs it most.
   Status AddFindings() {
-    ASSIGN_OR_RETURN(const KindAnswer findings, Ask("findings", of_.traces, {}, stop_));
+    ASSIGN_OR_RETURN(const KindAnswer findings, AskKind("findings", of_.traces, {}, stop_));
     const AnswerTable rows = findings.table("findings");
     for (size_t row = 0; row < rows.size(); ++row) {
       const std::string kernel = rows.Text(row, "kernel");
@@ -208,9 +192,9 @@ class ReportMaker {
   }
 
   Status AddTimeline() {
-    ASSIGN_OR_RETURN(const KindAnswer times, Ask("temporal-breakdown", of_.traces, {}, stop_));
-    ASSIGN_OR_RETURN(const KindAnswer overlap, Ask("overlap", of_.traces, {}, stop_));
-    ASSIGN_OR_RETURN(const KindAnswer kernels, Ask("kernel-breakdown", of_.traces, {}, stop_));
+    ASSIGN_OR_RETURN(const KindAnswer times, AskKind("temporal-breakdown", of_.traces, {}, stop_));
+    ASSIGN_OR_RETURN(const KindAnswer overlap, AskKind("overlap", of_.traces, {}, stop_));
+    ASSIGN_OR_RETURN(const KindAnswer kernels, AskKind("kernel-breakdown", of_.traces, {}, stop_));
     const double total = SumOf(times.table("ranks"), "total_ns");
     const auto share = [total](double ns) { return total > 0 ? std::optional(ns / total * 100) : std::nullopt; };
     const double idle = SumOf(times.table("ranks"), "idle_ns");

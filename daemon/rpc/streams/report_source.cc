@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "daemon/analysis/report/report.h"
+#include "daemon/analysis/report/report_details.h"
 #include "daemon/analysis/report/report_files.h"
 #include "daemon/rpc/streams/trace_question.h"
 #include "daemon/rpc/streams/trace_work.h"
@@ -53,33 +55,53 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
       sent_bytes_ += message.data().size();
       return Pulled::kMessage;
     }
-    if (next_file_ == files_.size()) return Pulled::kEnd;
-    const ReportFile& file = *files_[next_file_++];
-    text_ = file.write(*report_);
-    sent_bytes_ = 0;
-    message.mutable_file()->set_name(std::string(file.name));
-    message.mutable_file()->set_media_type(std::string(file.media_type));
-    message.mutable_file()->set_size_bytes(static_cast<int64_t>(text_.size()));
+    if (next_form_ < forms_.size()) {
+      const ReportFile& form = *forms_[next_form_++];
+      text_ = form.write(*report_);
+      BeginFile(form.name, form.media_type, message);
+      return Pulled::kMessage;
+    }
+    if (next_detail_ == details_.size()) return Pulled::kEnd;
+    ReportDetail& detail = details_[next_detail_++];
+    text_ = std::move(detail.text);
+    BeginFile(detail.name, detail.media_type, message);
     return Pulled::kMessage;
   }
 
  private:
   int64_t timeout_ms() const { return request_.timeout_ms() > 0 ? request_.timeout_ms() : kReportTimeoutMs; }
 
+  void BeginFile(std::string_view name, std::string_view media_type, v1::GetReportResponse& message) {
+    sent_bytes_ = 0;
+    message.mutable_file()->set_name(std::string(name));
+    message.mutable_file()->set_media_type(std::string(media_type));
+    message.mutable_file()->set_size_bytes(static_cast<int64_t>(text_.size()));
+  }
+
+  bool IsAsked(std::string_view name) const {
+    const auto& asked = request_.files();
+    return asked.empty() || std::find(asked.begin(), asked.end(), name) != asked.end();
+  }
+
+  // Which forms and which details are asked for. Those that a report may have are known before it is made.
   Status ChooseFiles() {
-    files_.clear();
-    std::string names;
-    for (const ReportFile& file : ReportFiles()) {
-      names += (names.empty() ? "" : ", ") + std::string(file.name);
-      const auto& asked = request_.files();
-      if (asked.empty() || std::find(asked.begin(), asked.end(), file.name) != asked.end()) files_.push_back(&file);
+    forms_.clear();
+    details_asked_.clear();
+    std::vector<std::string> names;
+    for (const ReportFile& form : ReportFiles()) {
+      names.emplace_back(form.name);
+      if (IsAsked(form.name)) forms_.push_back(&form);
     }
+    for (const ReportDetailMaker& maker : ReportDetailMakers()) names.emplace_back(maker.name);
     for (const std::string& name : request_.files()) {
-      const bool is_known =
-          std::any_of(files_.begin(), files_.end(), [&name](const ReportFile* file) { return file->name == name; });
-      if (!is_known) {
+      const auto makes = [&name](const ReportDetailMaker& maker) { return MakesFile(maker, name); };
+      if (std::any_of(ReportDetailMakers().begin(), ReportDetailMakers().end(), makes)) {
+        details_asked_.push_back(name);
+      } else if (std::find(names.begin(), names.end(), name) == names.end()) {
+        std::string list;
+        for (const std::string& one : names) list += (list.empty() ? "" : ", ") + one;
         return Fail(ErrorCode::kNotFound, kReportAct, "no report has a file '" + ReadableText(name) + "'",
-                    "ask for one of " + names);
+                    "ask for one of " + list);
       }
     }
     return OkStatus();
@@ -126,7 +148,20 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
     }
     ASSIGN_OR_RETURN(Report report, MakeReport(of, baseline ? &*baseline : nullptr, work.signal()));
     for (TrustReason& reason : broken) report.trust.push_back(std::move(reason));
+    if (request_.files().empty() || !details_asked_.empty()) RETURN_IF_ERROR(MakeDetails(of, report, work.signal()));
     return report;
+  }
+
+  // Fails with kNotFound for one that this run's report does not have.
+  Status MakeDetails(const ReportedRun& of, const Report& report, const StopSignal& stop) {
+    ASSIGN_OR_RETURN(details_, MakeReportDetails(of, report, details_asked_, stop));
+    for (const std::string& name : details_asked_) {
+      const auto is_made = [&name](const ReportDetail& detail) { return detail.name == name; };
+      if (std::any_of(details_.begin(), details_.end(), is_made)) continue;
+      return Fail(ErrorCode::kNotFound, kReportAct, "the report of this run has no file '" + ReadableText(name) + "'",
+                  "see which it has: kprofctl report " + report.run_id + " -o FOLDER");
+    }
+    return OkStatus();
   }
 
   Result<ReportedRun> Open(TraceWork& work, const TraceQuestion& question, std::vector<TrustReason>& broken) {
@@ -139,7 +174,8 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
     header.set_run_id(report_->run_id);
     header.set_baseline_id(report_->baseline_id);
     header.set_folder(ProfileFolder(*report_));
-    for (const ReportFile& file : ReportFiles()) header.add_files(std::string(file.name));
+    for (const ReportFile& form : ReportFiles()) header.add_files(std::string(form.name));
+    for (const ReportDetailMaker& maker : ReportDetailMakers()) header.add_files(std::string(maker.name));
   }
 
   const ServiceContext& context_;
@@ -147,11 +183,14 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
   const v1::GetReportRequest request_;
   TraceQuestion question_;
   TraceQuestion baseline_question_;  // never has a turn of its own
-  std::vector<const ReportFile*> files_;
+  std::vector<const ReportFile*> forms_;
+  std::vector<std::string> details_asked_;
   std::string lost_baseline_;
   std::optional<Report> report_;  // once it is there
-  size_t next_file_ = 0;
-  std::string text_;  // of the file that is being sent
+  std::vector<ReportDetail> details_;
+  size_t next_form_ = 0;
+  size_t next_detail_ = 0;
+  std::string text_;  // of the file that is sent
   size_t sent_bytes_ = 0;
 };
 
