@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "daemon/analysis/report/report.h"
+#include "daemon/analysis/report/report_details.h"
 #include "daemon/analysis/report/report_files.h"
 
 namespace kprof {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr int64_t kChartMemoryBytes = int64_t{64} << 20;  // of what is made of the parts
 constexpr std::string_view kPicture = "image/svg+xml";
+constexpr std::string_view kPictureEnding = ".svg";
 
 }  // namespace
 
@@ -39,6 +41,13 @@ DrawRunCharts MakeDrawRunCharts(Files& files, const Layout& layout, PartPool& pa
     for (const ReportFile& file : ReportFiles()) {
       if (file.media_type == kPicture) charts.push_back({std::string(file.name), file.write(report)});
     }
+    std::vector<std::string> drawn_of_parts;
+    for (const ReportDetailMaker& maker : ReportDetailMakers()) {
+      if (maker.name.ends_with(kPictureEnding)) drawn_of_parts.emplace_back(maker.name);
+    }
+    ASSIGN_OR_RETURN(std::vector<ReportDetail> details,
+                     MakeReportDetails(of, report, drawn_of_parts, StopSignal(stop)));
+    for (ReportDetail& detail : details) charts.push_back({std::move(detail.name), std::move(detail.text)});
     return charts;
   };
 }

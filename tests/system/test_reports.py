@@ -3,6 +3,7 @@
 import json
 import os
 import unittest
+import xml.etree.ElementTree
 
 import kprof_testing
 from test_vendor_tools import ToolTest
@@ -51,6 +52,18 @@ class ReportTest(ToolTest):
         self.check_headings(text, ["### Timeline"])
         self.assertIn("| communication that nothing hides |", text)
         self.assertIn("| idle |", text)
+
+    def test_of_nsys_keeps_a_picture_of_the_timeline(self):
+        run = self.profile("nsys")
+        self.assertIn("timeline.svg", [artifact["name"] for artifact in run["artifacts"]])
+        self.ctl.run("artifacts", run["id"], "get", "timeline.svg", "-o", self.path("kept.svg"))
+        os.mkdir(self.path("report"))
+        self.ctl.run("report", run["id"], "-o", self.path("report"))
+        self.assertEqual(self.read("report/timeline.svg"), self.read("kept.svg"))
+        root = xml.etree.ElementTree.parse(self.path("kept.svg")).getroot()
+        words = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+        self.assertIn("Timeline: mla v4", words)
+        self.assertTrue(any(word.startswith("GPU 0 stream ") for word in words), words)
 
     def test_of_a_detached_run(self):
         id_ = self.ctl.json("capture", "ncu", "--detach", "--device", "none", "--kernel", "mla", "--version", "v4", "--params", PARAMS,

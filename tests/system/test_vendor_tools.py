@@ -303,7 +303,7 @@ class NsysTest(ToolTest):
     def test_a_capture_becomes_a_trace(self):
         run = self.capture("nsys")
         self.assertEqual(run["state"], "done")
-        self.assertEqual(names_of(run), ["report.nsys-rep", "report.sqlite", "roofline.svg", "stages.svg", "stdout.log"])
+        self.assertEqual(names_of(run), ["report.nsys-rep", "report.sqlite", "roofline.svg", "stages.svg", "stdout.log", "timeline.svg"])
         self.assertEqual(run["trace"]["slices"], 8)  # three kernels, three launches, two ranges
         rows = self.ctl.json("query", "--run", run["id"],
                              "SELECT count(*), sum(dur_ns) FROM slice WHERE category = 'kernel'")["rows"]

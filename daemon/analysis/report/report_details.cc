@@ -7,6 +7,7 @@ namespace kprof {
 namespace {
 
 constexpr ReportDetailMaker kReportDetailMakers[] = {
+    {"timeline.svg", &MakeTimelineChart},
     {"*.csv", &MakeReportTables},
 };
 

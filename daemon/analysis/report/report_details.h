@@ -59,5 +59,7 @@ Result<std::vector<ReportDetail>> MakeReportDetails(const ReportedRun& of, const
 // The makers themselves.
 Status MakeReportTables(const ReportedRun& of, const Report& report, const StopSignal& stop,
                         ReportDetailList& files);  // report_tables.cc: answers of analyses as CSV
+Status MakeTimelineChart(const ReportedRun& of, const Report& report, const StopSignal& stop,
+                         ReportDetailList& files);  // timeline_chart.cc: SVG; of a trace
 
 }  // namespace kprof
