@@ -46,6 +46,8 @@ class ReportTest(ToolTest):
         multiply = [stage for stage in stages if stage["name"] == "multiply"]
         self.assertEqual(len(multiply), 1, stages)
         self.assertEqual(multiply[0]["intensity_flop_per_byte"], 500)
+        for number in ("tensor_percent", "dram_percent", "occupancy_percent", "compute_sol_percent"):
+            self.assertIsInstance(multiply[0][number], (int, float), number)
 
     def test_of_nsys_has_the_timeline(self):
         text = self.report(self.profile("nsys"))

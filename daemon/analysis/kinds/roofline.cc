@@ -177,6 +177,9 @@ class RooflineMaker {
         warnings.push_back(stage.dtype.empty() ? "it has no dtype, so that its peak is not known"
                                                : "no peak of " + stage.dtype + " is known for this device");
       }
+      const ReportKernel launches{.run = of.run, .rank = of.rank, .launches = of.launches};
+      const RoofPercents percents = PercentsOf(reports_, launches);
+      const std::optional<ReportSpread> occupancy = reports_.SpreadOf(launches, Quantity::kAchievedOccupancy);
       RETURN_IF_ERROR(answer_.AddRow(kRoofStages, {of.run,
                                                    ValueOf(of.rank),
                                                    stage.stage,
@@ -198,7 +201,13 @@ class RooflineMaker {
                                                    ValueIn(point.rate),
                                                    ValueIn(point.bandwidth),
                                                    point.rate ? WordOf(point.rate->confidence) : AnalysisValue(),
-                                                   JsonOfTexts(warnings)}));
+                                                   JsonOfTexts(warnings),
+                                                   RealOf(percents.tensor),
+                                                   RealOf(percents.dram),
+                                                   occupancy ? RealOf(occupancy->mean) : AnalysisValue(),
+                                                   RealOf(percents.compute),
+                                                   RealOf(percents.memory),
+                                                   of.longest->name}));
     }
     return OkStatus();
   }
@@ -342,7 +351,13 @@ AnalysisKind Roofline() {
                        {"peak_tflops", kReal, "", "TFLOP/s; of the dtype, dense"},
                        {"peak_gb_s", kReal, "", "GB/s; of DRAM"},
                        {"peak_confidence", kText, "", "How sure peak_tflops is"},
-                       {"warnings", kJson, "", "What is missing or in doubt"}}},
+                       {"warnings", kJson, "", "What is missing or in doubt"},
+                       {"tensor_percent", kReal, "percent", "Of its launches, by time; the others here, too"},
+                       {"dram_percent", kReal, "percent", "DRAM alone"},
+                       {"occupancy_percent", kReal, "percent", "Achieved occupancy"},
+                       {"compute_sol_percent", kReal, "percent", "As in kernels"},
+                       {"memory_sol_percent", kReal, "percent", "As in kernels"},
+                       {"longest_kernel", kText, "", "Of its kernels the one that takes most time in all"}}},
                      {"launches",
                       {{"run", kText, "", "The run", true},
                        {"rank", kInteger, "", "The rank; null where nobody knows it"},

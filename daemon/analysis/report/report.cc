@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
 #include "daemon/analysis/report/answer_table.h"
@@ -112,6 +113,7 @@ class ReportMaker {
       stage.memory_sol_percent = MeanOf(reports, kernel, Quantity::kMemorySol);
       AddRoof(rows, kernel.name, stage);
     }
+    JudgeStagesByKernels();
     AddAnswerNotes(roofline.answer);
     RETURN_IF_ERROR(AddFindings());
     if (!report_.stages.empty()) report_.bottleneck = HeadingOf(report_.stages.front().bottleneck);
@@ -121,19 +123,44 @@ class ReportMaker {
 
   // The stages that the caller named, before the kernels that they are made of.
   void AddStages(const AnswerTable& rows) {
-    for (size_t row = 0; row < rows.size() && report_.stages.size() < kMostStages; ++row) {
+    const auto total_of = [&rows](size_t row) {
+      return ProductOf(rows.Number(row, "duration_ns"), rows.Number(row, "times"));
+    };
+    std::vector<size_t> order(rows.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&total_of](size_t a, size_t b) { return total_of(a).value_or(0) > total_of(b).value_or(0); });
+    for (const size_t row : order) {
+      if (report_.stages.size() == kMostStages) break;
       ReportStage& stage = report_.stages.emplace_back();
       stage.name = rows.Text(row, "stage");
-      names_.push_back(stage.name);
+      stage.is_named = true;
+      names_.push_back(rows.Text(row, "longest_kernel"));
       stage.launches = static_cast<int64_t>(rows.Number(row, "launches").value_or(0));
       stage.duration_ns = rows.Number(row, "duration_ns");
-      stage.total_ns = ProductOf(stage.duration_ns, rows.Number(row, "times"));
+      stage.total_ns = total_of(row);
+      stage.tensor_percent = rows.Number(row, "tensor_percent");
+      stage.dram_percent = rows.Number(row, "dram_percent");
+      stage.occupancy_percent = rows.Number(row, "occupancy_percent");
+      stage.compute_sol_percent = rows.Number(row, "compute_sol_percent");
+      stage.memory_sol_percent = rows.Number(row, "memory_sol_percent");
       stage.bottleneck = rows.Text(row, "bound");
       stage.flop_per_byte = rows.Number(row, "intensity_flop_per_byte");
       stage.tflop_per_s = rows.Number(row, "achieved_tflops");
       stage.attainable_tflop_per_s = rows.Number(row, "attainable_tflops");
       stage.gb_per_s = rows.Number(row, "achieved_gb_s");
       TakeRoof(rows, row);
+    }
+  }
+
+  // A stage whose work is not told lies nowhere under the roof: it has the verdict on its longest kernel.
+  void JudgeStagesByKernels() {
+    for (size_t i = 0; i < report_.stages.size(); ++i) {
+      ReportStage& stage = report_.stages[i];
+      if (!stage.is_named || !stage.bottleneck.empty()) continue;
+      for (size_t k = i + 1; k < report_.stages.size(); ++k) {
+        if (!report_.stages[k].is_named && names_[k] == names_[i]) stage.bottleneck = report_.stages[k].bottleneck;
+      }
     }
   }
 
@@ -180,8 +207,7 @@ class ReportMaker {
   std::string CauseOfKernels() const {
     if (report_.stages.empty()) return "No launch was measured.";
     const ReportStage& first = report_.stages.front();
-    double whole_ns = 0;
-    for (const ReportStage& stage : report_.stages) whole_ns += stage.total_ns.value_or(0);
+    const double whole_ns = WholeNs(report_).value_or(0);
     std::string cause = first.name;
     if (whole_ns > 0 && first.total_ns)
       cause += " takes " + NumberText(*first.total_ns / whole_ns * 100, 0) + " % of the time";
@@ -262,18 +288,9 @@ void AddChanges(const Report& baseline, Report& report) {
                            ", is compared with it");
   }
   constexpr double kUsPerNs = 1e-3;
-  const auto total = [](const Report& of) {
-    double sum = 0;
-    bool is_known = !of.stages.empty();
-    for (const ReportStage& stage : of.stages) {
-      is_known &= stage.total_ns.has_value();
-      sum += stage.total_ns.value_or(0);
-    }
-    return is_known ? std::optional(sum) : std::nullopt;
-  };
   report.changes = {
       {"Duration", "us", ScaledBy(before.duration_ns, kUsPerNs), ScaledBy(now.duration_ns, kUsPerNs)},
-      {"All stages", "us", ScaledBy(total(baseline), kUsPerNs), ScaledBy(total(report), kUsPerNs)},
+      {"All stages", "us", ScaledBy(WholeNs(baseline), kUsPerNs), ScaledBy(WholeNs(report), kUsPerNs)},
       {"Achieved TFLOPs/s", "", before.tflop_per_s, now.tflop_per_s},
       {"Achieved GB/s", "", before.gb_per_s, now.gb_per_s},
       {"TC Util", "%", before.tensor_percent, now.tensor_percent},
@@ -296,6 +313,18 @@ void AddChanges(const Report& baseline, Report& report) {
 }
 
 }  // namespace
+
+std::optional<double> WholeNs(const Report& report) {
+  double sum = 0;
+  bool is_known = false;
+  for (const ReportStage& stage : report.stages) {
+    if (stage.is_named) continue;
+    if (!stage.total_ns) return std::nullopt;
+    is_known = true;
+    sum += *stage.total_ns;
+  }
+  return is_known ? std::optional(sum) : std::nullopt;
+}
 
 std::string ProfileFolder(const Report& report) {
   std::string params;

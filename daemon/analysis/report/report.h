@@ -20,6 +20,7 @@ namespace kprof {
 // A part of the work with a line of its own: a stage that the caller named, else a kernel. Nothing: not measured.
 struct ReportStage {
   std::string name;
+  bool is_named = false;  // by the caller: it is made of kernels that have lines of their own, too
   int64_t launches = 0;
   std::optional<double> duration_ns;  // of one launch, the mean
   std::optional<double> total_ns;
@@ -70,7 +71,7 @@ struct Report {
   std::string clocks;   // "locked clocks"; empty: they were not
   int64_t started_unix_ns = 0;
   std::vector<std::pair<std::string, std::string>> configuration;  // of params.json: b, s, t, dtype first
-  std::vector<ReportStage> stages;                                 // the longest first
+  std::vector<ReportStage> stages;                                 // those with a name, then kernels; the longest first
   std::string bottleneck;                                          // Memory, Compute, Latency, Balanced, Unknown
   std::string root_cause;                                          // two sentences at most
   std::vector<ReportOpportunity> opportunities;                    // the largest gain first
@@ -82,6 +83,9 @@ struct Report {
   std::vector<TrustReason> trust;
   std::vector<std::string> notes;
 };
+
+// The time of all kernels; nothing where one has none.
+std::optional<double> WholeNs(const Report& report);
 
 // Where the run stands in a tree of profiles: "ncu/mla/b=32_s=16/20261128-101500", in UTC. Each step is one name of
 // letters, digits and . _ - + = @ , and says what it is where nobody named it: "no-params".

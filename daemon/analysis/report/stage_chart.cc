@@ -33,7 +33,7 @@ std::string ColourOf(const ReportStage& stage) {
 
 std::string DrawStages(const Report& report) {
   double whole_ns = 0;
-  for (const ReportStage& stage : report.stages) whole_ns += stage.total_ns.value_or(0);
+  for (const ReportStage& stage : report.stages) whole_ns += stage.is_named ? 0 : stage.total_ns.value_or(0);
   const size_t shown = std::min(report.stages.size(), kMostBars);
   const double height = kBarsTop + static_cast<double>(std::max<size_t>(shown, 1)) * kBarHeight + 20;
   std::string text =

@@ -156,6 +156,18 @@ TEST(ReportFiles, DrawStagesByTheirShareOfTheTime) {
   EXPECT_THAT(svg, HasSubstr("2.3 %, 10.00 us"));
 }
 
+TEST(ReportFiles, CountAKernelOnceBesideTheStageThatItIsOf) {
+  Report report = SampleReport();
+  ReportStage stage = report.stages.front();
+  stage.name = "decode";
+  stage.is_named = true;
+  report.stages.insert(report.stages.begin(), stage);
+  EXPECT_EQ(WholeNs(report), 8'585'000);
+  EXPECT_THAT(DrawStages(report), HasSubstr(">97.7 %, 419.25 us</text>\n<text x=\"252\" y=\"92.0\""));
+  report.stages.back().total_ns.reset();
+  EXPECT_EQ(WholeNs(report), std::nullopt);
+}
+
 TEST(ReportFiles, StandInTheListOnceEach) {
   std::vector<std::string_view> names;
   for (const ReportFile& file : ReportFiles()) {
