@@ -1,9 +1,9 @@
 #include "client/cli/verbs/run_summary.h"
 
-#include <algorithm>
 #include <memory>
 
 #include "client/cli/views/received_analysis.h"
+#include "client/cli/views/run_text.h"
 #include "kprof/v1/analyses.pb.h"
 
 namespace kprof::cli {
@@ -24,17 +24,10 @@ Result<std::string> AskForSummary(const std::string& run_id, const ScreenFit& fi
   return "\n" + SummaryScreen(answer, fit);
 }
 
-// True where kernels were measured: a report of them has no slices.
-bool HasKernelNumbers(const v1::Run& run) {
-  return std::any_of(run.metrics().begin(), run.metrics().end(),
-                     [](const v1::Metric& metric) { return metric.name() == "kernel_metric_rows"; });
-}
-
 }  // namespace
 
 std::string SummaryOfRun(const v1::Run& run, const ScreenFit& fit, const VerbContext& context) {
-  if (run.state() != v1::RUN_STATE_DONE || !run.has_trace()) return "";
-  if (run.trace().slices() == 0 && !HasKernelNumbers(run)) return "";
+  if (!HasReport(run)) return "";
   Result<std::string> screen = AskForSummary(run.id(), fit, context);
   if (screen.ok()) return *std::move(screen);
   (void)context.output.Flush();

@@ -301,6 +301,14 @@ std::string DevicesOf(const v1::Run& run) {
   return text.empty() ? "none" : TerminalText(text);
 }
 
+bool HasReport(const v1::Run& run) {
+  if (run.state() != v1::RUN_STATE_DONE || !run.has_trace()) return false;
+  // A report of kernels has no slices.
+  const bool has_numbers = std::any_of(run.metrics().begin(), run.metrics().end(),
+                                       [](const v1::Metric& metric) { return metric.name() == "kernel_metric_rows"; });
+  return has_numbers || run.trace().slices() > 0;
+}
+
 std::string ShortReport(const v1::Run& run, bool has_colours) {
   Facts facts;
   facts.Add("run", TerminalText(run.id()));
@@ -313,6 +321,7 @@ std::string ShortReport(const v1::Run& run, bool has_colours) {
     facts.Add("device", DevicesOf(run));
   }
   AddResults(facts, run, kMetricsOfShortReport, has_colours);
+  if (HasReport(run)) facts.Add("next", "kprofctl report " + run.id());
   facts.Add("next", "kprofctl show " + run.id());
   if (run.stdout_bytes() > 0) facts.Add("next", "kprofctl logs " + run.id());
   if (run.stderr_bytes() > 0) facts.Add("next", "kprofctl logs " + run.id() + " --stderr");

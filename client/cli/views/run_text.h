@@ -40,6 +40,9 @@ void WriteRun(JsonWriter& json, const v1::Run& run, const QueuePlace* place = nu
 // The same on a line of its own.
 std::string RunJsonLine(const v1::Run& run, const QueuePlace* place = nullptr);
 
+// True where a report tells more than the run itself: it is done, and its trace has slices or numbers of kernels.
+bool HasReport(const v1::Run& run);
+
 // After a capture: the id, how it ended, what it cost, what to look at next.
 std::string ShortReport(const v1::Run& run, bool has_colours = false);
 

@@ -269,6 +269,18 @@ class SummaryPainter {
     if (const std::optional<double> ns = facts.real("measured_ns")) what += ", " + FormatComparableNs(*ns);
     for (const std::string& device : devices) what += (device == *devices.begin() ? " on " : ", ") + device;
     Line("report", what);
+    PaintVerdict();
+  }
+
+  // On the kernel that takes most time.
+  void PaintVerdict() {
+    ForEach(*Find("measured_kernels"), 1, [&](const NamedCells& row) {
+      const std::string verdict = row.text("bottleneck");
+      const bool is_bound = verdict == "memory" || verdict == "compute";
+      Line("verdict", WithoutSignature(row.text("name")) + " is " + verdict + (is_bound ? "-bound" : "") +
+                          ": compute at " + row.percent("compute_sol_percent") + ", memory at " +
+                          row.percent("memory_sol_percent") + " of the device's peak");
+    });
   }
 
   void PaintMeasured() {
@@ -326,6 +338,9 @@ class SummaryPainter {
       if (count > 1) gain += " and " + std::to_string(count - 1) + " more";
       screen_ += Styled(title, TextStyle::kTitle, fit_.has_colours) + gain + "\n";
       AppendWrapped(TerminalText(row.text("message")), 2, width_, kLinesOfMessage, screen_);
+      if (is_of_report && !row.text("hint").empty()) {
+        AppendWrapped("try: " + TerminalText(row.text("hint")), 2, width_, kLinesOfMessage, screen_);
+      }
       screen_ += "  " + Styled(TerminalText(row.text("command")), TextStyle::kFaint, fit_.has_colours) + "\n";
     });
   }

@@ -27,6 +27,21 @@ TEST(RunReport, ShortOneSaysHowItEndedAndWhatNext) {
             "            kprofctl logs 01jd0000000000000000000000 --stderr\n");
 }
 
+TEST(RunReport, ShortOneNamesTheReportWhereThereIsOne) {
+  v1::Run run = SampleRun();
+  run.set_state(v1::RUN_STATE_DONE);
+  EXPECT_THAT(ShortReport(run), Not(HasSubstr("kprofctl report")));
+  run.mutable_trace()->set_tracks(1);
+  EXPECT_THAT(ShortReport(run), Not(HasSubstr("kprofctl report")));
+  run.mutable_trace()->set_slices(7);
+  EXPECT_THAT(ShortReport(run), HasSubstr("next        kprofctl report 01jd0000000000000000000000\n"));
+  run.mutable_trace()->set_slices(0);
+  run.add_metrics()->set_name("kernel_metric_rows");
+  EXPECT_THAT(ShortReport(run), HasSubstr("next        kprofctl report 01jd0000000000000000000000\n"));
+  run.set_state(v1::RUN_STATE_FAILED);
+  EXPECT_THAT(ShortReport(run), Not(HasSubstr("kprofctl report")));
+}
+
 TEST(RunReport, FullOneHasEverything) {
   std::string report = FullReport(SampleRun(), {}, 0);
   for (const char* part : {"command     sh -c 'exit 3' ", "cwd         /home/someone", "label       model=llama",
