@@ -51,7 +51,7 @@ class ReportTest(ToolTest):
 
     def test_of_nsys_has_the_timeline(self):
         text = self.report(self.profile("nsys"))
-        self.check_headings(text, ["### Timeline"])
+        self.check_headings(text, ["### Timeline", "#### Devices", "#### Overlap", "#### Launches", "#### Longest Gaps"])
         self.assertIn("| communication that nothing hides |", text)
         self.assertIn("| idle |", text)
 

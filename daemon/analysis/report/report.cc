@@ -9,6 +9,7 @@
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
 #include "daemon/analysis/report/answer_table.h"
 #include "daemon/analysis/report/report_configuration.h"
+#include "daemon/analysis/report/report_timeline.h"
 #include "daemon/analysis/report/report_words.h"
 
 namespace kprof {
@@ -114,7 +115,7 @@ class ReportMaker {
       AddRoof(rows, kernel.name, stage);
     }
     JudgeStagesByKernels();
-    AddAnswerNotes(roofline.answer);
+    AddNotesOf(roofline.answer, report_);
     RETURN_IF_ERROR(AddFindings());
     if (!report_.stages.empty()) report_.bottleneck = HeadingOf(report_.stages.front().bottleneck);
     report_.root_cause = CauseOfKernels();
@@ -195,12 +196,16 @@ class ReportMaker {
       }
       if (report_.opportunities.size() == kMostOpportunities) continue;
       const std::string code = rows.Text(row, "code");
+      // A trace has one for each of many ranks.
+      const bool is_known = std::any_of(report_.opportunities.begin(), report_.opportunities.end(),
+                                        [&code](const ReportOpportunity& one) { return one.name == code; });
+      if (is_known && !report_.devices.empty()) continue;
       std::string trigger = TriggerOf(rows.Text(row, "evidence"));
       if (trigger.empty()) trigger = "rule=" + code;  // a printed table has no metric of a rule
       report_.opportunities.push_back({code, rows.Number(row, "gain_percent"), std::move(trigger),
                                        rows.Text(row, "message"), rows.Text(row, "hint"), rows.Text(row, "source")});
     }
-    AddAnswerNotes(findings.answer);
+    AddNotesOf(findings.answer, report_);
     return OkStatus();
   }
 
@@ -218,34 +223,14 @@ class ReportMaker {
   }
 
   Status AddTimeline() {
-    ASSIGN_OR_RETURN(const KindAnswer times, AskKind("temporal-breakdown", of_.traces, {}, stop_));
-    ASSIGN_OR_RETURN(const KindAnswer overlap, AskKind("overlap", of_.traces, {}, stop_));
-    ASSIGN_OR_RETURN(const KindAnswer kernels, AskKind("kernel-breakdown", of_.traces, {}, stop_));
-    const double total = SumOf(times.table("ranks"), "total_ns");
-    const auto share = [total](double ns) { return total > 0 ? std::optional(ns / total * 100) : std::nullopt; };
-    const double idle = SumOf(times.table("ranks"), "idle_ns");
-    const double compute = SumOf(times.table("ranks"), "compute_ns");
-    const double exposed = SumOf(overlap.table("ranks"), "exposed_ns");
-    report_.timeline = {{"compute", share(compute)},
-                        {"copies and communication alone", share(SumOf(times.table("ranks"), "non_compute_ns"))},
-                        {"communication that nothing hides", share(exposed)},
-                        {"communication hidden behind compute", share(SumOf(overlap.table("ranks"), "overlapped_ns"))},
-                        {"idle", share(idle)}};
-    const AnswerTable rows = kernels.table("kernels");
-    for (size_t row = 0; row < rows.size() && report_.stages.size() < kMostStages; ++row) {
-      ReportStage& stage = report_.stages.emplace_back();
-      names_.push_back(rows.Text(row, "name"));
-      stage.name = ShortKernelName(names_.back());
-      stage.launches = static_cast<int64_t>(rows.Number(row, "count").value_or(0));
-      stage.duration_ns = rows.Number(row, "mean_ns");
-      stage.total_ns = rows.Number(row, "sum_ns");
-    }
-    AddAnswerNotes(times.answer);
+    RETURN_IF_ERROR(AddTraceTimes(of_.traces, stop_, report_));
+    RETURN_IF_ERROR(AddStagesOfTrace());
     RETURN_IF_ERROR(AddFindings());
     // A timeline alone does not say whether kernels wait for memory or compute.
-    report_.bottleneck = share(idle).value_or(0) >= kIdleIsMost ? "Latency" : "Unknown";
-    report_.root_cause = "The device was idle for " + NumberText(share(idle), 1) + " % of the time and computed for " +
-                         NumberText(share(compute), 1) + " %.";
+    const std::optional<double> idle = TimelineShare("idle");
+    report_.bottleneck = idle.value_or(0) >= kIdleIsMost ? "Latency" : "Unknown";
+    report_.root_cause = "The device was idle for " + NumberText(idle, 1) + " % of the time and computed for " +
+                         NumberText(TimelineShare("compute"), 1) + " %.";
     if (!report_.opportunities.empty()) {
       report_.root_cause += " " + FirstSentence(report_.opportunities.front().message);
     }
@@ -255,18 +240,55 @@ class ReportMaker {
     return OkStatus();
   }
 
-  static double SumOf(const AnswerTable& table, std::string_view column) {
-    double sum = 0;
-    for (size_t row = 0; row < table.size(); ++row) sum += table.Number(row, column).value_or(0);
-    return sum;
+  std::optional<double> TimelineShare(std::string_view name) const {
+    for (const auto& [one, percent] : report_.timeline) {
+      if (one == name) return percent;
+    }
+    return std::nullopt;
   }
 
-  void AddAnswerNotes(const AnalysisAnswer& answer) {
-    const auto add_to = [](auto& list, const auto& one) {
-      if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
-    };
-    for (const std::string& note : answer.notes()) add_to(report_.notes, note);
-    for (const TrustReason& reason : answer.trust()) add_to(report_.trust, reason);
+  // Kernels of one name are one stage, whichever ranks ran them.
+  Status AddStagesOfTrace() {
+    ASSIGN_OR_RETURN(const KindAnswer kernels, AskKind("kernel-breakdown", of_.traces, {}, stop_));
+    ASSIGN_OR_RETURN(const KindAnswer fills, AskKind("occupancy", of_.traces, {}, stop_));
+    const AnswerTable rows = kernels.table("kernels");
+    std::map<std::string, ReportStage> stages;
+    for (size_t row = 0; row < rows.size(); ++row) {
+      ReportStage& stage = stages[rows.Text(row, "name")];
+      stage.launches += static_cast<int64_t>(rows.Number(row, "count").value_or(0));
+      stage.total_ns = stage.total_ns.value_or(0) + rows.Number(row, "sum_ns").value_or(0);
+    }
+    std::map<std::string, std::pair<double, double>> occupancies;  // percent x ns, ns
+    const AnswerTable filled = fills.table("kernels");
+    for (size_t row = 0; row < filled.size(); ++row) {
+      const std::optional<double> percent = filled.Number(row, "occupancy_percent");
+      if (!percent) continue;
+      const double ns = filled.Number(row, "sum_ns").value_or(0);
+      auto& [sum, known_ns] = occupancies[filled.Text(row, "name")];
+      sum += *percent * ns;
+      known_ns += ns;
+    }
+    std::vector<const std::pair<const std::string, ReportStage>*> order;
+    for (const auto& stage : stages) order.push_back(&stage);
+    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+      return a->second.total_ns.value_or(0) > b->second.total_ns.value_or(0);
+    });
+    bool has_occupancy = false;
+    for (size_t i = 0; i < order.size() && i < kMostStages; ++i) {
+      const auto& [name, sums] = *order[i];
+      names_.push_back(name);
+      ReportStage& stage = report_.stages.emplace_back(sums);
+      stage.name = ShortKernelName(name);
+      if (stage.launches > 0) stage.duration_ns = *stage.total_ns / static_cast<double>(stage.launches);
+      const auto occupancy = occupancies.find(name);
+      if (occupancy == occupancies.end() || occupancy->second.second <= 0) continue;
+      stage.occupancy_percent = occupancy->second.first / occupancy->second.second;
+      has_occupancy = true;
+    }
+    if (has_occupancy) {
+      report_.notes.push_back("Occ% is what the trace's profiler estimated from the launches, and not a measurement");
+    }
+    return OkStatus();
   }
 
   const ReportedRun& of_;

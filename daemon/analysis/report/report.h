@@ -62,6 +62,43 @@ struct ReportRoof {
   std::string text;  // with who says so
 };
 
+// The time of one device in a trace. Percentages are of total_ns.
+struct ReportDeviceTime {
+  std::optional<int64_t> rank;
+  std::optional<int64_t> device;
+  double total_ns = 0;
+  double compute_ns = 0;
+  double communication_ns = 0;
+  double hidden_communication_ns = 0;  // compute ran beside it
+  double copies_ns = 0;
+  double hidden_copies_ns = 0;  // the same
+  double idle_ns = 0;
+  std::optional<double> host_wait_ns;  // of idle_ns; nothing: no launches are recorded
+  std::optional<double> kernel_wait_ns;
+};
+
+// How work came to the devices of a rank.
+struct ReportLaunches {
+  std::optional<int64_t> rank;
+  int64_t launches = 0;
+  int64_t short_launches = 0;    // their work took less time than their calls
+  int64_t delayed_launches = 0;  // their work began long after their calls, as other work was before it
+  double call_ns = 0;            // of all
+  double delay_ns = 0;           // of all
+};
+
+// A long time in which a device did nothing.
+struct ReportGap {
+  std::optional<int64_t> rank;
+  std::optional<int64_t> device;
+  double begin_ns = 0;  // from the trace's base
+  double length_ns = 0;
+  std::string cause;   // host_wait, kernel_wait, other
+  std::string host;    // what the launching thread did: "sync: cudaDeviceSynchronize"; empty: not recorded
+  std::string before;  // the kernels on both sides; empty: none
+  std::string after;
+};
+
 struct Report {
   std::string run_id;
   std::string tool;
@@ -79,7 +116,10 @@ struct Report {
   std::string baseline_id;  // empty: there is none
   std::vector<ReportChange> changes;
   std::vector<std::pair<std::string, std::optional<double>>>
-      timeline;  // of a trace: percent of the time, by what it did
+      timeline;                           // of a trace: percent of the time, by what it did
+  std::vector<ReportDeviceTime> devices;  // of a trace, here and below; by rank and device
+  std::vector<ReportLaunches> launches;   // by rank
+  std::vector<ReportGap> gaps;            // the longest first
   std::vector<TrustReason> trust;
   std::vector<std::string> notes;
 };

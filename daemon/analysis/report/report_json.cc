@@ -1,5 +1,6 @@
 // The report for programs: kprof.report.v1, on one line.
 #include "daemon/analysis/report/report_files.h"
+#include "daemon/analysis/report/report_timeline.h"
 #include "daemon/analysis/report/report_words.h"
 #include "daemon/launch/json_text.h"
 
@@ -97,6 +98,7 @@ std::string WriteReportJson(const Report& report) {
              .Raw("configuration", configuration.Take())
              .Raw("stages", ArrayText(report.stages, StageJson))
              .Raw("timeline_percent", timeline.Take())
+             .Raw("timeline", TimelineJson(report))
              .Text("bottleneck", BottleneckText(report))
              .Text("root_cause", report.root_cause)
              .Raw("opportunities", ArrayText(report.opportunities, OpportunityJson))

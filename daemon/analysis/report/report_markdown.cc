@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/analysis/report/report_files.h"
+#include "daemon/analysis/report/report_timeline.h"
 #include "daemon/analysis/report/report_words.h"
 
 namespace kprof {
@@ -78,14 +79,6 @@ std::string BaselineTable(const Report& report) {
   return text + "\nPrevious: run " + report.baseline_id + ".\n";
 }
 
-std::string TimelineTable(const Report& report) {
-  std::string text = "| Time | Share |\n|------|-------|\n";
-  for (const auto& [name, percent] : report.timeline) {
-    text += MarkdownRow({CellText(name), NumberText(percent, 1) + " %"});
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string WriteReportMarkdown(const Report& report) {
@@ -93,7 +86,7 @@ std::string WriteReportMarkdown(const Report& report) {
       "## Profile: " + CellText(report.kernel) + (report.version.empty() ? "" : " " + CellText(report.version)) + "\n";
   text += "\n### Configuration\n" + ConfigurationTable(report);
   text += "\n### Stages\n" + StagesTable(report);
-  if (!report.timeline.empty()) text += "\n### Timeline\n" + TimelineTable(report);
+  if (!report.timeline.empty()) text += "\n" + TimelineMarkdown(report);
   text += "\n### Bottleneck: " + BottleneckText(report) + "\nRoot cause: " + CellText(report.root_cause) + "\n";
   text += "\n### Top 3 Opportunities (ranked by estimated impact)\n" + Opportunities(report);
   text += "\n### vs Baseline (if applicable)\n" + BaselineTable(report);

@@ -93,6 +93,55 @@ TEST(ReportFiles, ShowTheBaselineBesideTheRun) {
                                                      "\nPrevious: run 01jc.\n"));
 }
 
+TEST(ReportFiles, TellWhereTheTimeOfATraceWent) {
+  Report report = SampleReport();
+  report.timeline = {{"compute", 50.0}, {"idle", 25.0}};
+  ReportDeviceTime& device = report.devices.emplace_back();
+  device.rank = 1;
+  device.device = 3;
+  device.total_ns = 8e6;
+  device.compute_ns = 4e6;
+  device.communication_ns = 3e6;
+  device.hidden_communication_ns = 1e6;
+  device.idle_ns = 2e6;
+  device.host_wait_ns = 1.2e6;
+  device.kernel_wait_ns = 0.4e6;
+  report.launches = {{1, 200, 50, 4, 1e6, 4e6}};
+  report.gaps = {{1, 3, 2.5e6, 90'000, "host_wait", "sync: cudaDeviceSynchronize", "void gemm<4>(float*)", ""}};
+  EXPECT_THAT(
+      WriteReportMarkdown(report),
+      HasSubstr(
+          "\n### Timeline\n"
+          "| Time | Share |\n"
+          "|------|-------|\n"
+          "| compute | 50.0 % |\n"
+          "| idle | 25.0 % |\n"
+          "\n#### Devices\n"
+          "| Rank | Device | Time (ms) | Compute% | Communication% | Copies% | Idle% | Host wait% | Kernel wait% | "
+          "Other idle% |\n"
+          "|------|--------|-----------|----------|----------------|---------|-------|------------|--------------|-"
+          "------------|\n"
+          "| 1 | 3 | 8.000 | 50.0 | 37.5 | 0.0 | 25.0 | 15.0 | 5.0 | 5.0 |\n"
+          "\n#### Overlap\n"
+          "| Rank | Device | Work | Time (ms) | Hidden (ms) | Exposed (ms) | Hidden% |\n"
+          "|------|--------|------|-----------|-------------|--------------|---------|\n"
+          "| 1 | 3 | communication | 3.000 | 1.000 | 2.000 | 33.3 |\n"
+          "\n#### Launches\n"
+          "| Rank | Launches | Short% | Delayed% | Mean call (us) | Mean delay (us) |\n"
+          "|------|----------|--------|----------|----------------|-----------------|\n"
+          "| 1 | 200 | 25.0 | 2.0 | 5.00 | 20.00 |\n"
+          "\nShort: the work took less time than its call. Delayed: it began more than 100 us after its call, as "
+          "other work was before it.\n"
+          "\n#### Longest Gaps\n"
+          "| Rank | Device | Begin (ms) | Gap (us) | Cause | Host | Before | After |\n"
+          "|------|--------|------------|----------|-------|------|--------|-------|\n"
+          "| 1 | 3 | 2.500 | 90.00 | host_wait | sync: cudaDeviceSynchronize | gemm<4> | -- |\n"
+          "\n### Bottleneck: "));
+  EXPECT_THAT(WriteReportJson(report),
+              HasSubstr("\"timeline\":{\"devices\":[{\"rank\":1,\"device\":3,\"total_ns\":8000000,"));
+  EXPECT_THAT(WriteReportJson(SampleReport()), HasSubstr("\"timeline\":null,"));
+}
+
 TEST(ReportFiles, GiveTheBlockOfADevelopmentLog) {
   Report report = SampleReport();
   report.baseline_id = "01jc";
