@@ -137,6 +137,28 @@ class PythonClientTest(DaemonTest):
         self.assertEqual(answer.run_ids, [self.run_of_two.id, other.id])
         self.assertIn("run", answer.tables["ranks"].rows()[0])
 
+    # Reports.
+
+    def test_a_report_is_what_kprofctl_prints(self):
+        run = self.run_of_two
+        self.assertEqual(run.report(), self.ctl.run("report", run.id).text)
+        self.assertEqual(run.report("json"), json.loads(self.ctl.run("report", run.id, "--format", "json").text))
+        self.assertEqual(self.client.report(run.id, "devlog"), self.ctl.run("report", run.id, "--devlog").text)
+        self.assertTrue(run.report("timeline.svg").startswith("<svg "))
+        [other] = self.client.import_(os.path.join(TRACES, "host_only.json"))
+        self.assertEqual(run.report("json", baseline=other)["baseline"], other.id)
+        self.fails(kprof.UsageError, "usage", lambda: run.report("pdf"))
+        self.fails(kprof.NotFound, "not_found", lambda: run.report("report.pdf"))
+        self.fails(kprof.NotFound, "not_found", lambda: run.report(baseline="nothing"))
+
+    def test_a_report_goes_into_a_folder(self):
+        paths = self.run_of_two.save_report(self.path("of/two"))
+        self.assertEqual(sorted(os.listdir(self.path("of/two"))), sorted(os.path.basename(path) for path in paths))
+        with open(self.path("of/two/report.md"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), self.run_of_two.report())
+        self.fails(kprof.NotFound, "not_found", lambda: self.client.save_report("nothing", self.path("none")))
+        self.assertFalse(os.path.exists(self.path("none")))
+
     # SQL.
 
     def test_sql_gives_values_as_they_are(self):

@@ -1,6 +1,7 @@
 """The client: a connection to one kprofd. Any thread may use it; each call waits for its answer."""
 
 import contextlib
+import json
 import os
 
 import grpc
@@ -15,6 +16,7 @@ from kprof.v1 import (analyses_pb2, analyses_pb2_grpc, node_pb2, node_pb2_grpc, 
 
 _GROUPINGS = {"job": runs_pb2.IMPORT_GROUPING_BY_JOB, "one": runs_pb2.IMPORT_GROUPING_ONE_RUN,
               "separate": runs_pb2.IMPORT_GROUPING_SEPARATE}
+_REPORT_FORMATS = {"md": "report.md", "json": "report.json", "devlog": "devlog.md"}
 _PAGE = 1000
 _CHANNEL_OPTIONS = (("grpc.enable_http_proxy", 0), ("grpc.max_receive_message_length", 64 << 20))
 _SHORT_CALL_S = 60  # of calls that kprofd answers at once
@@ -159,6 +161,46 @@ class Client:
         request = analyses_pb2.AnalyzeRequest(kind=kind, runs=_ids_of(runs), options=given, timeout_ms=round(timeout_s * 1000))
         with self._stream("analyses", "Analyze", request, f"analyze {kind}") as messages:
             return Answer(messages)
+
+    def _report_files(self, run, baseline, names, timeout_s):
+        """The files of a run's report: pairs of name and bytes. `names`: those asked for; empty: all."""
+        what = f"report of run {_id_of(run)}"
+        request = analyses_pb2.GetReportRequest(run=_id_of(run), baseline=_id_of(baseline) if baseline else "", files=names,
+                                                timeout_ms=round(timeout_s * 1000))
+        files = []
+        with self._stream("analyses", "GetReport", request, what) as messages:
+            for message in messages:
+                part = message.WhichOneof("part")
+                if part == "file":
+                    files.append((message.file.name, bytearray(), message.file.size_bytes))
+                elif part == "data" and files:
+                    files[-1][1].extend(message.data)
+        if not files or any(len(data) != size for _, data, size in files):
+            raise InternalError("internal", f"{what}: kprofd ended it before its end")
+        return [(name, bytes(data)) for name, data, _ in files]
+
+    def report(self, run, format="md", baseline=None, timeout_s=0):
+        """What bounds the run, and what to try: as text (`format="md"`, "devlog"), as a dict ("json"), or one of the report's
+        files by its name, as text ("roofline.svg"). `baseline`: the run that it is compared with; None: the one that it was
+        captured with. `timeout_s`: of kprofd's work; 0: 30."""
+        if format not in _REPORT_FORMATS and "." not in format:
+            raise UsageError("usage", f"report: '{format}' is no format", f"there are {', '.join(_REPORT_FORMATS)}, and names of files")
+        [(_, data)] = self._report_files(run, baseline, [_REPORT_FORMATS.get(format, format)], timeout_s)
+        text = data.decode(errors="backslashreplace")
+        return json.loads(text) if format == "json" else text
+
+    def save_report(self, run, folder, baseline=None, timeout_s=0):
+        """Writes all files of the run's report into a folder, which is made where it is not there. Returns their paths."""
+        files = self._report_files(run, baseline, [], timeout_s)
+        os.makedirs(folder, exist_ok=True)
+        paths = []
+        for name, data in files:
+            if os.path.basename(name) != name or name.startswith("."):
+                raise InternalError("internal", f"report: kprofd calls a file '{name}'")
+            paths.append(os.path.join(folder, name))
+            with open(paths[-1], "wb") as file:
+                file.write(data)
+        return paths
 
     def query(self, sql, runs=(), limit=0, timeout_s=0):
         """SQL; a QueryResult. `runs`: those whose traces are tables. At most `limit` rows (0: 10,000); `truncated` of the

@@ -81,6 +81,14 @@ class Run:
         """Asks an analysis of its trace: run.analyze("kernel-breakdown", rank=0, limit=20). See Client.analyze."""
         return self._client.analyze(kind, [self], **options)
 
+    def report(self, format="md", baseline=None):
+        """What bounds it, and what to try. See Client.report."""
+        return self._client.report(self, format, baseline)
+
+    def save_report(self, folder, baseline=None):
+        """All files of its report. See Client.save_report."""
+        return self._client.save_report(self, folder, baseline)
+
     def query(self, sql, **limits):
         """SQL over its trace's tables and the catalog. See Client.query."""
         return self._client.query(sql, runs=[self], **limits)
