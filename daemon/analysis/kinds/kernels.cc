@@ -108,13 +108,17 @@ class KernelsMaker {
       if (spread && !IsHealthy(words, spread->mean)) unhealthy.emplace_back(words.label);
       for (std::string& doubt : reports_.DoubtsOf(kernel, quantity)) warnings.push_back(std::move(doubt));
     }
+    const auto of_duration = [&duration](double ReportSpread::*number) {
+      return duration ? AnalysisValue((*duration).*number) : AnalysisValue();
+    };
     for (AnalysisValue& value : std::vector<AnalysisValue>{
-             JsonOfTexts(unhealthy), SizesOf(first.grid), SizesOf(first.block),
-             duration ? AnalysisValue(duration->min) : AnalysisValue(),
-             duration ? AnalysisValue(duration->p50) : AnalysisValue(),
-             duration ? AnalysisValue(duration->max) : AnalysisValue(), ValueOf(first.device),
+             JsonOfTexts(unhealthy), SizesOf(first.grid), SizesOf(first.block), of_duration(&ReportSpread::min),
+             of_duration(&ReportSpread::p50), of_duration(&ReportSpread::max), ValueOf(first.device),
              kernel.device_name.empty() ? AnalysisValue() : AnalysisValue(kernel.device_name),
-             kernel.function.empty() ? AnalysisValue() : AnalysisValue(kernel.function), JsonOfTexts(warnings)}) {
+             kernel.function.empty() ? AnalysisValue() : AnalysisValue(kernel.function), JsonOfTexts(warnings),
+             of_duration(&ReportSpread::p25), of_duration(&ReportSpread::p75), of_duration(&ReportSpread::p95),
+             of_duration(&ReportSpread::p99),
+             duration && duration->std ? AnalysisValue(*duration->std) : AnalysisValue()}) {
       row.push_back(std::move(value));
     }
     return answer_.AddRow(kKernelRows, std::move(row));
@@ -130,16 +134,28 @@ class KernelsMaker {
       const std::string& unit = reports_.UnitOf(metric);
       const bool has_range = words != nullptr && *words->healthy != '\0';
       const bool is_healthy = has_range && IsHealthy(*words, spread->mean);
-      RETURN_IF_ERROR(answer_.AddRow(
-          kMetricRows, {kernel.run, ValueOf(kernel.rank), kernel.name, metric, NumberOrNull(spread->mean),
-                        unit.empty() && words != nullptr ? text(words->unit) : text(unit.c_str()),
-                        words != nullptr ? text(words->label) : AnalysisValue(),
-                        words != nullptr ? text(words->section) : AnalysisValue(),
-                        has_range ? text(words->healthy) : AnalysisValue(),
-                        has_range ? AnalysisValue(static_cast<int64_t>(is_healthy)) : AnalysisValue(),
-                        has_range && !is_healthy ? text(words->issue) : AnalysisValue(),
-                        has_range && !is_healthy ? text(words->hint) : AnalysisValue(), NumberOrNull(spread->min),
-                        NumberOrNull(spread->p50), NumberOrNull(spread->max), spread->launches}));
+      RETURN_IF_ERROR(
+          answer_.AddRow(kMetricRows, {kernel.run,
+                                       ValueOf(kernel.rank),
+                                       kernel.name,
+                                       metric,
+                                       NumberOrNull(spread->mean),
+                                       unit.empty() && words != nullptr ? text(words->unit) : text(unit.c_str()),
+                                       words != nullptr ? text(words->label) : AnalysisValue(),
+                                       words != nullptr ? text(words->section) : AnalysisValue(),
+                                       has_range ? text(words->healthy) : AnalysisValue(),
+                                       has_range ? AnalysisValue(static_cast<int64_t>(is_healthy)) : AnalysisValue(),
+                                       has_range && !is_healthy ? text(words->issue) : AnalysisValue(),
+                                       has_range && !is_healthy ? text(words->hint) : AnalysisValue(),
+                                       NumberOrNull(spread->min),
+                                       NumberOrNull(spread->p50),
+                                       NumberOrNull(spread->max),
+                                       spread->launches,
+                                       NumberOrNull(spread->p25),
+                                       NumberOrNull(spread->p75),
+                                       NumberOrNull(spread->p95),
+                                       NumberOrNull(spread->p99),
+                                       spread->std ? NumberOrNull(*spread->std) : AnalysisValue()}));
     }
     return OkStatus();
   }
@@ -221,7 +237,12 @@ AnalysisKind Kernels() {
                        {"device", kInteger, "", "Its number; of several the first"},
                        {"device_name", kText, "", "Its kind"},
                        {"function", kText, "", "The bare name"},
-                       {"warnings", kJson, "", "What is missing or in doubt"}}},
+                       {"warnings", kJson, "", "What is missing or in doubt"},
+                       {"p25_ns", kReal, "ns", "A quarter of the launches is not longer"},
+                       {"p75_ns", kReal, "ns", "Three quarters are not longer"},
+                       {"p95_ns", kReal, "ns", "95 % are not longer"},
+                       {"p99_ns", kReal, "ns", "99 % are not longer"},
+                       {"std_ns", kReal, "ns", "Sample standard deviation; null: of one launch"}}},
                      {"metrics",
                       {{"run", kText, "", "The run", true},
                        {"rank", kInteger, "", "The rank; null where nobody knows it"},
@@ -238,7 +259,12 @@ AnalysisKind Kernels() {
                        {"min", kReal, "", "Of a launch"},
                        {"p50", kReal, "", "The median"},
                        {"max", kReal, "", "Of a launch"},
-                       {"launches", kInteger, "", "That have it"}}},
+                       {"launches", kInteger, "", "That have it"},
+                       {"p25", kReal, "", "A quarter of the launches has no more"},
+                       {"p75", kReal, "", "Three quarters have no more"},
+                       {"p95", kReal, "", "95 % have no more"},
+                       {"p99", kReal, "", "99 % have no more"},
+                       {"std", kReal, "", "Sample standard deviation; null: of one launch"}}},
                      {"launches",
                       {{"run", kText, "", "The run", true},
                        {"rank", kInteger, "", "The rank; null where nobody knows it"},

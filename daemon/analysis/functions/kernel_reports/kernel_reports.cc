@@ -43,6 +43,14 @@ double NsOfUnit(std::string_view unit) {
   return 1;
 }
 
+// Nothing: of one value alone.
+std::optional<double> SampleDeviation(const std::vector<double>& values, double mean) {
+  if (values.size() < 2) return std::nullopt;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
 std::optional<int64_t> KnownNumber(int64_t value) {
   return value == kNoValue ? std::nullopt : std::optional(value);
 }
@@ -381,9 +389,23 @@ std::optional<ReportSpread> KernelReports::SpreadBy(
     weighted += *of * weight;
   }
   if (values.empty()) return std::nullopt;
-  const auto median = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), median, values.end());
-  spread.p50 = *median;
+  // From above: what is sought next lies before what was found.
+  size_t end = values.size();
+  const auto percentile = [&values, &end](size_t percent) {
+    const size_t at = (values.size() * percent + 99) / 100 - 1;
+    if (at < end) {
+      const auto first = values.begin();
+      std::nth_element(first, first + static_cast<ptrdiff_t>(at), first + static_cast<ptrdiff_t>(end));
+      end = at;
+    }
+    return values[at];
+  };
+  spread.p99 = percentile(99);
+  spread.p95 = percentile(95);
+  spread.p75 = percentile(75);
+  spread.p50 = percentile(50);
+  spread.p25 = percentile(25);
+  spread.std = SampleDeviation(values, spread.sum / static_cast<double>(values.size()));
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   spread.min = *least;
   spread.max = *most;

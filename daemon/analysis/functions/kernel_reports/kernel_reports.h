@@ -67,6 +67,12 @@ struct ReportSpread {
   double min = 0;
   double p50 = 0;
   double max = 0;
+  // The percentile p of n numbers is the least of them that at least p % of them do not exceed.
+  double p25 = 0;
+  double p75 = 0;
+  double p95 = 0;
+  double p99 = 0;
+  std::optional<double> std;  // of a sample; nothing: one launch alone
   int64_t launches = 0;
   std::string_view metric;  // the one that gave it; of several, that of the first launch
 };
