@@ -17,7 +17,6 @@
 
 #include "daemon/capture/tools.h"
 #include "daemon/launch/launch_request.h"
-#include "daemon/process/supervisor/command_output.h"
 #include "storage/base/clock.h"
 #include "storage/base/environment.h"
 #include "storage/base/readable_text.h"
@@ -46,7 +45,6 @@ std::string StepOf(ErrorCode code) {
 }
 
 constexpr uint64_t kMostStepFileBytes = uint64_t{4} << 30;
-constexpr int kTurnsForTail = 8;
 
 std::string HowItEnded(std::optional<int> status) {
   if (status && WIFEXITED(*status)) return "ended with exit code " + std::to_string(WEXITSTATUS(*status));
@@ -66,7 +64,7 @@ Supervisor::Supervisor(UniqueFd control, UniqueFd child_signal_fd, const Resourc
       own_nofile_(own_nofile),
       digest_(std::move(digest)),
       folder_(output_folder),
-      client_(std::move(client)),
+      streams_(std::move(client)),
       kill_at_ns_(kNever),
       next_round_at_ns_(kNever),
       give_up_at_ns_(kNever) {}
@@ -88,7 +86,7 @@ int Supervisor::RunToTheEnd() {
       if (!killing_) BeginKill();
     }
     KeepDeadlines();
-    if (phase_ == Phase::kOver && !done_ && stdout_->out() && stderr_->out()) ReportEnd();
+    if (phase_ == Phase::kOver && !done_ && streams_.all_out()) ReportEnd();
   }
   return unkillable_ == 0 ? kLaunchTreeGone : kLaunchTreeLeft;
 }
@@ -96,15 +94,18 @@ int Supervisor::RunToTheEnd() {
 void Supervisor::Poll() {
   const bool open = !channel_.closed();
   const bool sends = channel_.waits_to_send() || (phase_ == Phase::kOutputs && !done_);
+  constexpr pollfd kNothing{-1, 0, 0};
+  CommandStreams::Waits printed{kNothing, kNothing, kNothing, kNothing, kNothing};
+  if (streams_.is_made()) printed = streams_.WaitsFor(open);
   pollfd waits[8] = {
       {open ? channel_.fd() : -1, static_cast<short>(POLLIN | (sends ? POLLOUT : 0)), 0},
       {child_ ? child_->report_fd.get() : -1, POLLIN, 0},
-      open && stdout_ ? stdout_->wait() : pollfd{-1, 0, 0},
-      open && stderr_ ? stderr_->wait() : pollfd{-1, 0, 0},
       {child_signal_fd_.get(), POLLIN, 0},
-      metrics_ ? metrics_->wait() : pollfd{-1, 0, 0},
-      open && stdout_ ? stdout_->client().wait() : pollfd{-1, 0, 0},
-      open && stderr_ ? stderr_->client().wait() : pollfd{-1, 0, 0},
+      printed.out,
+      printed.err,
+      printed.metrics,
+      printed.client_out,
+      printed.client_err,
   };
   const int64_t wake_at_ns = std::min({kill_at_ns_, next_round_at_ns_, give_up_at_ns_});
   timespec timeout{};
@@ -120,18 +121,13 @@ void Supervisor::Poll() {
     HandOver();
   }
   if (waits[1].revents != 0) ReadReport();
-  // The logs are the daemon's, and belong to the next one when it is gone.
-  if (waits[2].revents != 0 && !channel_.closed()) stdout_->Turn();
-  if (waits[3].revents != 0 && !channel_.closed()) stderr_->Turn();
-  if (waits[5].revents != 0) metrics_->Turn();
-  if (waits[6].revents != 0) HearClient(*stdout_);
-  if (waits[7].revents != 0) HearClient(*stderr_);
-  if (waits[4].revents != 0) OnChildren();
-}
-
-void Supervisor::HearClient(CommandOutput& stream) {
-  stream.client().Turn();
-  if (stream.client().reader_gone() && phase_ == Phase::kCommand) stream.BreakPipe();
+  if (streams_.is_made()) {
+    // Not the logs of a daemon that went away with this turn.
+    const bool open_still = !channel_.closed();
+    streams_.Turn({open_still ? waits[3] : kNothing, open_still ? waits[4] : kNothing, waits[5], waits[6], waits[7]},
+                  phase_ == Phase::kCommand);
+  }
+  if (waits[2].revents != 0) OnChildren();
 }
 
 void Supervisor::HearChannel() {
@@ -175,7 +171,8 @@ void Supervisor::TakeRequest(Result<LaunchRequest> request) {
   began_unix_ns_ = ReadClockNs(CLOCK_REALTIME_COARSE);  // as the kernel stamps files
   tool_ = FindTool(request_.tool);
   if (tool_ == nullptr) return Fail({std::string(kPlanStep) + "there is no such tool", EINVAL});
-  if (!MakeStreams()) return Fail({"pipe", errno});
+  if (!streams_.Make(channel_.files(), {request_.output_head_bytes, request_.output_tail_bytes}))
+    return Fail({"pipe", errno});
   if (!tool_->outputs.empty()) {
     folder_error_ = folder_.Make(digest_.empty() ? request_.output_folder : "", request_.environment);
     const bool is_needed = std::any_of(tool_->outputs.begin(), tool_->outputs.end(),
@@ -190,28 +187,6 @@ void Supervisor::TakeRequest(Result<LaunchRequest> request) {
   channel_.Send(LaunchMessage::kStepBegins);
   const LaunchFailure failure = StartChild(Phase::kBefore, ShellCommand(request_.prepare));
   if (!failure.step.empty()) Fail(failure);
-}
-
-bool Supervisor::MakeStreams() {
-  out_ = MakeOutputPipe();
-  err_ = MakeOutputPipe();
-  if (!out_.read.valid() || !err_.read.valid()) return false;
-  metric_pipe_ = MakeMetricPipe();
-  if (!metric_pipe_.read.valid()) return false;
-  metrics_.emplace(std::move(metric_pipe_.read));
-  std::vector<UniqueFd>& files = channel_.files();
-  if (files.size() == kOutputSockets) {
-    stdout_ = std::make_unique<OutputToDaemon>(std::move(out_.read), std::move(client_.out), std::move(files[0]));
-    stderr_ = std::make_unique<OutputToDaemon>(std::move(err_.read), std::move(client_.err), std::move(files[1]));
-    return true;
-  }
-  const OutputLimits limits{request_.output_head_bytes, request_.output_tail_bytes};
-  const int progress = files[2].get();
-  stdout_ = std::make_unique<OutputToLog>(std::move(out_.read), std::move(client_.out), files[0].get(), progress,
-                                          OutputStream::kStdout, limits);
-  stderr_ = std::make_unique<OutputToLog>(std::move(err_.read), std::move(client_.err), files[1].get(), progress,
-                                          OutputStream::kStderr, limits);
-  return true;
 }
 
 // The devices are the run's.
@@ -268,22 +243,18 @@ void Supervisor::BeginCommand() {
   if (!request_.check.empty()) steps_.push_back({kCheckStep, ShellCommand(request_.check)});
   request_.argv = std::move(plan->argv);
   request_.environment = std::move(plan->environment);
-  if (tool_->judge != nullptr) {
-    stdout_->KeepTail();
-    stderr_->KeepTail();
-  }
+  if (tool_->judge != nullptr) streams_.KeepTail();
   const LaunchFailure failure = StartChild(Phase::kCommand, request_.argv);
   if (!failure.step.empty()) Fail(failure);
 }
 
 // An empty step: it is there.
 LaunchFailure Supervisor::StartChild(Phase phase, std::vector<std::string> argv, int stdout_fd) {
-  ReadyStream(phase, *stdout_, out_);
-  ReadyStream(phase, *stderr_, err_);
+  phase == Phase::kCommand ? streams_.ReadyForCommand() : streams_.ReadyForStep();
   request_.argv.swap(argv);  // all else is the same for a step
-  const ChildOutput output{stdout_fd >= 0 ? stdout_fd : out_.write.get(),
-                           phase == Phase::kAsking && stdout_fd >= 0 ? stdout_fd : err_.write.get(),
-                           metric_pipe_.write.get()};
+  const ChildOutput output{stdout_fd >= 0 ? stdout_fd : streams_.out_end(),
+                           phase == Phase::kAsking && stdout_fd >= 0 ? stdout_fd : streams_.err_end(),
+                           streams_.metrics_end()};
   StartedChild started = StartCommandChild(request_, own_nofile_, output);
   request_.argv.swap(argv);
   if (!started.failure.step.empty()) return started.failure;
@@ -311,18 +282,6 @@ LaunchFailure Supervisor::StartStep(Phase phase, const ToolStep& step) {
   return failure;
 }
 
-// A command whose reader is gone gets SIGPIPE. A step does not: what it is for is not what it prints.
-void Supervisor::ReadyStream(Phase phase, CommandOutput& stream, OutputPipe& pipe) {
-  if (phase == Phase::kCommand) {
-    if (stream.client().reader_gone()) stream.BreakPipe();
-  } else if (stream.is_broken()) {
-    OutputPipe fresh = MakeOutputPipe();
-    if (!fresh.read.valid()) return;  // the step gets SIGPIPE after all
-    pipe.write = std::move(fresh.write);
-    stream.UsePipe(std::move(fresh.read));
-  }
-}
-
 void Supervisor::Fail(const LaunchFailure& failure) {
   channel_.Send(LaunchMessage::kLaunchFailed, EncodeLaunchFailure(failure));
   done_ = true;
@@ -334,8 +293,7 @@ void Supervisor::Stop(int64_t grace_ms) {
   }
   if (phase_ == Phase::kOutputs && !done_) {
     stop_asked_ = true;
-    outputs_->LeaveOut(std::to_string(outputs_->files().size() - handed_over_) + " files: the run was to end");
-    channel_.Send(LaunchMessage::kLeftOut, EncodeOutputsLeftOut(outputs_->left_out()));
+    outputs_->LeaveRest("the run was to end", channel_);
     return Finish();
   }
   if (!child_ || killing_ || phase_ == Phase::kOver || done_) return;
@@ -449,11 +407,7 @@ void Supervisor::OnCommandGone() {
 bool Supervisor::RunsAgain() {
   end_->tries = tries_;
   if (!started_ || stop_asked_ || unkillable_ > 0 || tool_->judge == nullptr) return false;
-  for (int turn = 0; turn < kTurnsForTail; ++turn) {  // the end of it may still be in the pipe
-    stdout_->Turn();
-    stderr_->Turn();
-  }
-  const std::string printed = stdout_->TakeTail() + "\n" + stderr_->TakeTail();
+  const std::string printed = streams_.TakeTail();
   const TriedCommand tried{end_->exit_code, end_->signal, printed, tries_};
   if (!tool_run_.TriesAgain(request_, tried, *end_)) return false;
   const TreeUsage usage = tree_.usage();
@@ -511,59 +465,26 @@ void Supervisor::NextStep() {
 
 void Supervisor::BeginOutputs() {
   if (!started_ || unkillable_ > 0) return Finish();
-  if (stopped_) return LeaveOutputs();
-  outputs_ = std::make_unique<OutputSearch>(
-      OutputSearch::Limits{.files = request_.most_outputs, .not_before_unix_ns = began_unix_ns_});
-  if (folder_error_ != 0) {
-    outputs_->LeaveOut("what " + std::string(kOutputFolderVariable) +
-                       " is for: the folder cannot be made: " + std::strerror(folder_error_));
+  if (stopped_) {
+    LeaveFilesOfStopped(request_, folder_, channel_);
+    return Finish();
   }
-  for (size_t i = 0; i < tool_->outputs.size() && folder_error_ == 0; ++i) {
-    outputs_->Find(folder_.path(), std::string(tool_->outputs[i].glob), static_cast<int32_t>(i));
-  }
-  for (const std::string& glob : request_.collect) {
-    if (!outputs_->Find(request_.cwd, glob, -1)) outputs_->Miss(glob);
-  }
+  outputs_.emplace(OutputSearch::Limits{.files = request_.most_outputs, .not_before_unix_ns = began_unix_ns_});
+  outputs_->FindOfTool(*tool_, folder_, folder_error_);
+  outputs_->FindOfCaller(request_);
   phase_ = Phase::kOutputs;
   HandOver();
 }
 
-// The files of a command that was stopped are not kept; the run's trust says so where there are any.
-void Supervisor::LeaveOutputs() {
-  OutputSearch search({.files = 1, .entries = 1000, .time_ns = kNanosPerSecond});
-  const bool has_some = !folder_.path().empty() && search.Find(folder_.path(), "**", -1);
-  if (has_some || !request_.collect.empty()) {
-    const OutputsLeftOut left_out{{"what the command left: it was stopped, by a timeout or a cancel"}, 0};
-    channel_.Send(LaunchMessage::kLeftOut, EncodeOutputsLeftOut(left_out));
-  }
-  Finish();
-}
-
 void Supervisor::HandOver() {
-  if (phase_ != Phase::kOutputs || done_) return;
-  while (!channel_.waits_to_send() && !channel_.closed() && handed_over_ < outputs_->files().size()) {
-    const OutputSearch::File& file = outputs_->files()[handed_over_];
-    const UniqueFd fd = outputs_->Open(file);
-    if (fd.valid() && !channel_.SendWithFile(LaunchMessage::kOutput, EncodeOutputFound(file.found), fd.get())) return;
-    ++handed_over_;
-  }
-  if (channel_.waits_to_send() || channel_.closed()) return;
-  if (!outputs_->left_out().reasons.empty()) {
-    channel_.Send(LaunchMessage::kLeftOut, EncodeOutputsLeftOut(outputs_->left_out()));
-  }
-  Finish();
+  if (phase_ == Phase::kOutputs && !done_ && outputs_->Continue(channel_)) Finish();
 }
 
 void Supervisor::Finish() {
   phase_ = Phase::kOver;
   end_->stopped = stopped_;
   end_->tool_notes = tool_run_.notes();
-  out_.write.Reset();
-  err_.write.Reset();
-  metric_pipe_.write.Reset();
-  stdout_->Close();
-  stderr_->Close();
-  metrics_->Close();
+  streams_.Close();
   // A daemon that is slow to take the rest may take its time, but when it says Stop it wants to hear of an end.
   kill_at_ns_ = next_round_at_ns_ = kNever;
   give_up_at_ns_ = stop_asked_ ? ReadClockNs(CLOCK_MONOTONIC) + kLastOutputLimitNs : kNever;
@@ -594,13 +515,7 @@ CommandEnded Supervisor::EndOf(const TreeUsage& usage) const {
 
 void Supervisor::ReportEnd() {
   done_ = true;
-  end_->stdout_bytes = stdout_->printed_bytes();
-  end_->stdout_dropped_bytes = stdout_->dropped_bytes();
-  end_->stderr_bytes = stderr_->printed_bytes();
-  end_->stderr_dropped_bytes = stderr_->dropped_bytes();
-  end_->output_error = stdout_->first_error() != 0 ? stdout_->first_error() : stderr_->first_error();
-  end_->metrics = metrics_->TakeText();
-  end_->metrics_dropped_bytes = metrics_->dropped_bytes();
+  streams_.TellEnd(*end_);
   channel_.Send(LaunchMessage::kEnded, EncodeCommandEnded(*end_));
 }
 

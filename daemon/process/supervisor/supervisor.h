@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +18,9 @@
 #include "daemon/launch/host_cpu.h"
 #include "daemon/process/supervisor/command_child.h"
 #include "daemon/process/supervisor/command_files.h"
-#include "daemon/process/supervisor/command_output.h"
+#include "daemon/process/supervisor/command_streams.h"
 #include "daemon/process/supervisor/control_channel.h"
+#include "daemon/process/supervisor/output_hand_over.h"
 #include "daemon/process/supervisor/process_tree.h"
 #include "daemon/process/supervisor/tool_run.h"
 
@@ -52,9 +52,7 @@ class Supervisor {
   int RunToTheEnd();
   void Poll();
   void HearChannel();
-  void HearClient(CommandOutput& stream);
   void TakeRequest(Result<LaunchRequest> request);
-  bool MakeStreams();
   void TakeLease(const Result<std::vector<std::string>>& variables);
   void NextQuestion();
   void OnQuestionGone();
@@ -62,7 +60,6 @@ class Supervisor {
   bool RunsAgain();
   LaunchFailure StartChild(Phase phase, std::vector<std::string> argv, int stdout_fd = -1);
   LaunchFailure StartStep(Phase phase, const ToolStep& step);
-  static void ReadyStream(Phase phase, CommandOutput& stream, OutputPipe& pipe);
   void Fail(const LaunchFailure& failure);
   void FailPlan(const Status& why);
   void Stop(int64_t grace_ms);
@@ -76,7 +73,6 @@ class Supervisor {
   void OnStepGone();
   void NextStep();
   void BeginOutputs();
-  void LeaveOutputs();
   void HandOver();
   void Finish();
   CommandEnded EndOf(const TreeUsage& usage) const;
@@ -98,17 +94,10 @@ class Supervisor {
   int folder_error_ = 0;        // why there is none
   int64_t began_unix_ns_ = 0;   // files that are older are not the run's
   std::deque<ToolStep> steps_;  // that are still to run; the first is under way in kAfter
-  ClientSockets client_;        // until there are streams
-  OutputPipe out_;
-  OutputPipe err_;
-  OutputPipe metric_pipe_;
-  std::unique_ptr<OutputSearch> outputs_;
-  size_t handed_over_ = 0;
+  CommandStreams streams_;
+  std::optional<OutputHandOver> outputs_;
 
   std::optional<CommandChild> child_;
-  std::unique_ptr<CommandOutput> stdout_;
-  std::unique_ptr<CommandOutput> stderr_;
-  std::optional<MetricPipe> metrics_;
   ProcessTree tree_;
   int64_t leftover_grace_ms_ = 0;
 
