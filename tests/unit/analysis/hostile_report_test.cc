@@ -59,7 +59,7 @@ TEST(HostileReport, IsAnsweredOrRefused) {
       ++number;
     }
     trace.Take(part);
-    for (const char* kind : {"roofline", "kernels", "source", "findings", "summary"}) {
+    for (const char* kind : {"roofline", "kernels", "source", "findings", "summary", "rounds"}) {
       std::map<std::string, std::string> options;
       if (kind == std::string_view("roofline"))
         options = {{"per-launch", "true"}, {"stages", R"({"gemm": {"bytes": 5}})"}};
@@ -79,7 +79,7 @@ TEST(HostileReport, MemoryIsAskedFor) {
   SampleReport report(trace.NewPath());
   for (int i = 0; i < 5'000; ++i) report.AddLaunch("k", SolOf(1000, 50, 50));
   trace.Take(report.Finish());
-  for (const char* name : {"roofline", "kernels", "source", "findings", "summary"}) {
+  for (const char* name : {"roofline", "kernels", "source", "findings", "summary", "rounds"}) {
     const Result<const AnalysisKind*> kind = FindAnalysisKind(name);
     ASSERT_TRUE(kind.ok());
     const Result<AnalysisOptions> options = AnalysisOptions::Read("ask", (*kind)->options, {});
