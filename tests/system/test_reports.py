@@ -6,31 +6,32 @@ import unittest
 import xml.etree.ElementTree
 
 import kprof_testing
-from test_vendor_tools import ToolTest
+from test_vendor_tools import ToolTest, WithToolsOfCallers, WithToolsOnANode
 
 HEADINGS = ["## Profile: mla v4", "### Configuration", "### Stages", "### Bottleneck: ", "### Top 3 Opportunities (ranked by estimated impact)",
             "### vs Baseline (if applicable)"]
 PARAMS = '{"h":128,"dtype":"bfloat16","b":32,"s":16,"t":4096}'
 
 
-class ReportTest(ToolTest):
-    def profile(self, tool, *options):
-        return self.capture(tool, "--kernel", "mla", "--version", "v4", "--params", PARAMS, *options)
-
-    def report(self, run, *options):
-        return self.ctl.run("report", run["id"], *options).text
-
-    def headings(self, text):
-        return [line for line in text.splitlines() if line.startswith("#")]
+class ReadsReports:
+    """Checks the words of a report that its readers look for."""
 
     def check_headings(self, text, more=()):
-        found = self.headings(text)
+        found = [line for line in text.splitlines() if line.startswith("#")]
         expected = [*HEADINGS[:3], *more, *HEADINGS[3:]]
         self.assertEqual(len(found), len(expected), found)
         for line, heading in zip(found, expected):
             self.assertTrue(line == heading or (heading.endswith(": ") and line.startswith(heading)), line)
         self.assertIn("| b | s | t | dtype | h |\n|---|---|---|-------|---|\n| 32 | 16 | 4096 | bfloat16 | 128 |\n", text)
         self.assertIn("| Stage | Duration (us) | TC% | DRAM% | Occ% | Bottleneck | Key Issue |\n", text)
+
+
+class ReportTest(ReadsReports, ToolTest):
+    def profile(self, tool, *options):
+        return self.capture(tool, "--kernel", "mla", "--version", "v4", "--params", PARAMS, *options)
+
+    def report(self, run, *options):
+        return self.ctl.run("report", run["id"], *options).text
 
     def test_of_ncu(self):
         text = self.report(self.profile("ncu"))
@@ -147,6 +148,31 @@ class ImportedReportTest(kprof_testing.DaemonTest):
         self.assertIn("| copy_blocked | 21058.94 | -- | 61.8 | 96.3 | memory | ncu_MemoryCacheAccessPattern |\n", text)
         self.assertIn("### Bottleneck: Memory-bound\n", text)
         self.assertIn("1. ncu_MemoryCacheAccessPattern — est. 44.1% gain — trigger: ", text)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class ReportsOfCallersTest(ReadsReports, WithToolsOfCallers, unittest.TestCase):
+    """In system mode, in the foreground, of a user who is not kprofd's."""
+
+    def test_of_each_tool(self):
+        for tool, more in (("annotation", ()), ("ncu", ()), ("nsys", ["### Timeline"])):
+            with self.subTest(tool):
+                run = self.capture(tool, "--kernel", "mla", "--version", "v4", "--params", PARAMS)
+                self.check_headings(self.alice.run("report", run["id"]).text, more)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class ReportsOnANodeTest(ReadsReports, WithToolsOnANode, unittest.TestCase):
+    """With the helper, detached."""
+
+    def test_of_each_tool(self):
+        self.alice.environment["HOME"] = self.home
+        for tool, more in (("annotation", ()), ("ncu", ()), ("nsys", ["### Timeline"])):
+            with self.subTest(tool):
+                id_ = self.alice.json("capture", tool, "--detach", "--device", "none", "--kernel", "mla", "--version", "v4",
+                                      "--params", PARAMS, "--", "echo", "ran", cwd=self.home)["id"]
+                self.assertEqual(self.alice.wait(id_)["state"], "done")
+                self.check_headings(self.alice.run("report", id_).text, more)
 
 
 if __name__ == "__main__":

@@ -331,8 +331,7 @@ class NsysTest(ToolTest):
         self.assertIn("no duration", error["message"])
 
 
-@unittest.skipUnless(os.geteuid() == 0, "needs root")
-class ToolsOfCallersTest(AsAlice, unittest.TestCase):
+class WithToolsOfCallers(AsAlice):
     """In system mode: the stand-ins by the configuration's tool_path, the command of a user who is not kprofd's."""
 
     @classmethod
@@ -355,6 +354,20 @@ class ToolsOfCallersTest(AsAlice, unittest.TestCase):
         return self.alice.json("capture", tool, "--device", "none", "--env", f"TMPDIR={self.home}", *options, "--", "echo", "ran",
                                cwd=self.home, **rest)
 
+
+class WithToolsOnANode(OnANode, WithToolsOfCallers):
+    """The same with the helper, detached: it starts the supervisor, and has made the folder for ncu's lock."""
+
+    @classmethod
+    def begin_daemon(cls):
+        cls.daemon = cls.make_daemon(Node)
+        cls.addClassCleanup(cls.daemon.end)
+        cls.daemon.start_helper()
+        cls.daemon.start()
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class ToolsOfCallersTest(WithToolsOfCallers, unittest.TestCase):
     def test_a_capture_in_the_foreground(self):
         run = self.capture("ncu", "--params", '{"b":1}')
         self.assertEqual(names_of(run), sorted([*NCU_LEFT, "params.json"]))
@@ -370,16 +383,7 @@ class ToolsOfCallersTest(AsAlice, unittest.TestCase):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
-class ToolsOnANodeTest(OnANode, ToolsOfCallersTest):
-    """The same with the helper, detached: it starts the supervisor, and has made the folder for ncu's lock."""
-
-    @classmethod
-    def begin_daemon(cls):
-        cls.daemon = cls.make_daemon(Node)
-        cls.addClassCleanup(cls.daemon.end)
-        cls.daemon.start_helper()
-        cls.daemon.start()
-
+class ToolsOnANodeTest(WithToolsOnANode, ToolsOfCallersTest):
     def test_a_detached_capture(self):
         self.alice.environment["HOME"] = self.home
         id_ = self.alice.json("capture", "ncu", "--detach", "--device", "none", "--", "echo", "ran", cwd=self.home)["id"]

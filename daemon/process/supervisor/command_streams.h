@@ -22,7 +22,7 @@ namespace kprof {
 
 class CommandStreams {
  public:
-  // What one poll waits for. fd -1: nothing.
+  // The events that one poll waits for; fd -1: none.
   struct Waits {
     pollfd out;
     pollfd err;
