@@ -37,6 +37,9 @@ class ReportTest(ReadsReports, ToolTest):
         text = self.report(self.profile("ncu"))
         self.check_headings(text)
         self.assertRegex(text, r"\| matmul_kernel \| \d+\.\d\d \|")
+        # What the copy would gain is little of the whole: it takes 4 of 167 us.
+        self.assertIn("1. copy_bound_kernel — est. 1.2% gain — trigger: dram__bytes_read.sum=8970 KB\n   copy_kernel<float>: Fuse", text)
+        self.assertIn(" of the device's peak. No rule finds anything to gain in it.\n", text)
         self.assertIn(", tool ncu, NVIDIA H200.\n", text)  # no device was leased, so no clock was locked
 
     def test_of_annotation(self):
@@ -145,9 +148,9 @@ class ImportedReportTest(kprof_testing.DaemonTest):
         run = self.ctl.json("import", path)
         text = self.ctl.run("report", run["id"]).text
         self.assertIn("## Profile: copy_blocked\n", text)
-        self.assertIn("| copy_blocked | 21058.94 | -- | 61.8 | 96.3 | memory | ncu_MemoryCacheAccessPattern |\n", text)
+        self.assertIn("| copy_blocked | 21058.94 | -- | 61.8 | 96.3 | memory | ncu_UncoalescedGlobalAccess |\n", text)
         self.assertIn("### Bottleneck: Memory-bound\n", text)
-        self.assertIn("1. ncu_MemoryCacheAccessPattern — est. 44.1% gain — trigger: ", text)
+        self.assertIn("1. ncu_UncoalescedGlobalAccess — est. 74.1% gain — trigger: ", text)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")

@@ -92,6 +92,20 @@ std::string SummaryOf(const KernelFigures& of) {
 
 // One rule's messages about the launches of one kernel.
 struct CarriedRule {
+  // A launch counts once, with its largest estimate: a rule may say several things of it. Its rows are together.
+  void Count(size_t of_launch, double ns, double estimate) {
+    if (counted_launch == of_launch) {
+      const double more = std::max(0.0, estimate - counted_estimate);
+      counted_estimate += more;
+      weighted += more * ns;
+      return;
+    }
+    counted_launch = of_launch;
+    counted_estimate = estimate;
+    weights += ns;
+    weighted += estimate * ns;
+  }
+
   std::string title;
   std::string message;
   std::string type;
@@ -102,6 +116,8 @@ struct CarriedRule {
   double weighted = 0;  // estimates by the launches' time
   double weights = 0;
   int64_t launches = 0;
+  std::optional<size_t> counted_launch;  // the last one
+  double counted_estimate = 0;
 };
 
 }  // namespace
@@ -211,11 +227,7 @@ Status ReportFindings::CarryPart(const AnalysisTraces& traces, const KernelRepor
       const auto estimate = std::bit_cast<double>(at(RuleColumn::kSpeedupPercent));
       const bool has_estimate = std::isfinite(estimate) && estimate >= 0;
       ++of.launches;
-      if (has_estimate) {
-        const double weight = reports.DurationNs(*launch).value_or(0);
-        of.weights += weight;
-        of.weighted += std::min(estimate, 100.0) * weight;
-      }
+      if (has_estimate) of.Count(*launch, reports.DurationNs(*launch).value_or(0), std::min(estimate, 100.0));
       if (of.launches > 1 && (!has_estimate || estimate <= of.most)) continue;
       if (has_estimate) of.most = estimate;
       of.title = std::move(title);

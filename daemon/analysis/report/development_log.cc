@@ -80,7 +80,7 @@ std::string WriteDevelopmentLog(const Report& report) {
   text += "\n**Insights**:\n- " + report.root_cause + "\n";
   for (size_t i = 0; i < shown; ++i) {
     const std::string& hint = report.opportunities[i].hint;
-    if (!hint.empty() && !hint.starts_with("See the message")) text += "- " + hint + "\n";
+    if (!hint.empty() && hint == AdviceOf(report.opportunities[i])) text += "- " + hint + "\n";
   }
   return text;
 }

@@ -47,13 +47,12 @@ class ReportMaker {
 
   Result<Report> Make() {
     NameRun();
-    bool has_kernels = false;
     bool has_slices = false;
     for (const TracePart& part : of_.traces.parts()) {
-      has_kernels |= KernelReports::HasReport(part);
+      has_kernels_ |= KernelReports::HasReport(part);
       has_slices |= part.reader->rows(EventKind::kSlice) > 0;
     }
-    if (has_kernels) {
+    if (has_kernels_) {
       RETURN_IF_ERROR(AddKernels());
     } else if (has_slices) {
       RETURN_IF_ERROR(AddTimeline());
@@ -96,6 +95,10 @@ class ReportMaker {
     ASSIGN_OR_RETURN(const KindAnswer roofline, AskKind("roofline", of_.traces, given, stop_));
     AddStages(roofline.table("stages"));
     const AnswerTable rows = roofline.table("kernels");
+    for (const ReportKernel& kernel : reports.kernels()) {
+      const std::optional<ReportSpread> time = reports.SpreadOf(kernel, Quantity::kDuration);
+      if (time) report_.measured_ns = report_.measured_ns.value_or(0) + time->sum;
+    }
     for (const ReportKernel& kernel : reports.kernels()) {
       if (report_.device.empty()) report_.device = kernel.device_name;
       if (report_.stages.size() == kMostStages) break;
@@ -186,7 +189,9 @@ class ReportMaker {
 
   // The findings, the largest gain first. Each stage has the one that costs it most.
   Status AddFindings() {
-    ASSIGN_OR_RETURN(const KindAnswer findings, AskKind("findings", of_.traces, {}, stop_));
+    std::map<std::string, std::string> given;
+    if (has_kernels_ && !of_.stages.empty()) given.emplace("stages", of_.stages);
+    ASSIGN_OR_RETURN(const KindAnswer findings, AskKind("findings", of_.traces, given, stop_));
     const AnswerTable rows = findings.table("findings");
     for (size_t row = 0; row < rows.size(); ++row) {
       const std::string kernel = rows.Text(row, "kernel");
@@ -194,6 +199,7 @@ class ReportMaker {
         std::string& issue = report_.stages[i].issue;
         if (issue.empty() && i < names_.size() && names_[i] == kernel) issue = rows.Text(row, "code");
       }
+      if (cause_.empty() && !names_.empty() && kernel == names_.front()) cause_ = rows.Text(row, "message");
       if (report_.opportunities.size() == kMostOpportunities) continue;
       const std::string code = rows.Text(row, "code");
       // A trace has one for each of many ranks.
@@ -202,24 +208,32 @@ class ReportMaker {
       if (is_known && !report_.devices.empty()) continue;
       std::string trigger = TriggerOf(rows.Text(row, "evidence"));
       if (trigger.empty()) trigger = "rule=" + code;  // a printed table has no metric of a rule
-      report_.opportunities.push_back({code, rows.Number(row, "gain_percent"), std::move(trigger),
-                                       rows.Text(row, "message"), rows.Text(row, "hint"), rows.Text(row, "source")});
+      report_.opportunities.push_back({code, GainOf(rows, row), std::move(trigger), rows.Text(row, "message"),
+                                       rows.Text(row, "hint"), rows.Text(row, "source"),
+                                       kernel.empty() ? kernel : ShortKernelName(kernel)});
     }
     AddNotesOf(findings.answer, report_);
     return OkStatus();
   }
 
+  // A finding about a kernel tells its gain of that kernel's time; a report tells what all of it would gain.
+  std::optional<double> GainOf(const AnswerTable& rows, size_t row) const {
+    if (!has_kernels_) return rows.Number(row, "gain_percent");
+    const std::optional<double> gain_ns = rows.Number(row, "gain_ns");
+    if (!gain_ns || report_.measured_ns.value_or(0) <= 0) return std::nullopt;
+    return *gain_ns / *report_.measured_ns * 100;
+  }
+
   std::string CauseOfKernels() const {
     if (report_.stages.empty()) return "No launch was measured.";
     const ReportStage& first = report_.stages.front();
-    const double whole_ns = WholeNs(report_).value_or(0);
+    const double whole_ns = report_.measured_ns.value_or(0);
     std::string cause = first.name;
     if (whole_ns > 0 && first.total_ns)
       cause += " takes " + NumberText(*first.total_ns / whole_ns * 100, 0) + " % of the time";
     cause += ": compute at " + NumberText(first.compute_sol_percent, 1) + " %, memory at " +
              NumberText(first.memory_sol_percent, 1) + " % of the device's peak.";
-    if (!report_.opportunities.empty()) cause += " " + FirstSentence(report_.opportunities.front().message);
-    return cause;
+    return cause + " " + (cause_.empty() ? "No rule finds anything to gain in it." : SentenceOf(cause_));
   }
 
   Status AddTimeline() {
@@ -232,7 +246,7 @@ class ReportMaker {
     report_.root_cause = "The device was idle for " + NumberText(idle, 1) + " % of the time and computed for " +
                          NumberText(TimelineShare("compute"), 1) + " %.";
     if (!report_.opportunities.empty()) {
-      report_.root_cause += " " + FirstSentence(report_.opportunities.front().message);
+      report_.root_cause += " " + SentenceOf(report_.opportunities.front().message);
     }
     if (report_.bottleneck == "Unknown") {
       report_.notes.push_back("a timeline does not tell memory from compute: capture with annotation or ncu for that");
@@ -257,6 +271,7 @@ class ReportMaker {
       ReportStage& stage = stages[rows.Text(row, "name")];
       stage.launches += static_cast<int64_t>(rows.Number(row, "count").value_or(0));
       stage.total_ns = stage.total_ns.value_or(0) + rows.Number(row, "sum_ns").value_or(0);
+      report_.measured_ns = report_.measured_ns.value_or(0) + rows.Number(row, "sum_ns").value_or(0);
     }
     std::map<std::string, std::pair<double, double>> occupancies;  // percent x ns, ns
     const AnswerTable filled = fills.table("kernels");
@@ -294,7 +309,9 @@ class ReportMaker {
   const ReportedRun& of_;
   const StopSignal& stop_;
   Report report_;
+  bool has_kernels_ = false;        // that a profiler of kernels measured
   std::vector<std::string> names_;  // of the stages, as their parts have them
+  std::string cause_;               // what a rule says of the kernel that takes most time
 };
 
 void AddChanges(const Report& baseline, Report& report) {
@@ -312,7 +329,7 @@ void AddChanges(const Report& baseline, Report& report) {
   constexpr double kUsPerNs = 1e-3;
   report.changes = {
       {"Duration", "us", ScaledBy(before.duration_ns, kUsPerNs), ScaledBy(now.duration_ns, kUsPerNs)},
-      {"All stages", "us", ScaledBy(WholeNs(baseline), kUsPerNs), ScaledBy(WholeNs(report), kUsPerNs)},
+      {"All stages", "us", ScaledBy(baseline.measured_ns, kUsPerNs), ScaledBy(report.measured_ns, kUsPerNs)},
       {"Achieved TFLOPs/s", "", before.tflop_per_s, now.tflop_per_s},
       {"Achieved GB/s", "", before.gb_per_s, now.gb_per_s},
       {"TC Util", "%", before.tensor_percent, now.tensor_percent},
@@ -335,18 +352,6 @@ void AddChanges(const Report& baseline, Report& report) {
 }
 
 }  // namespace
-
-std::optional<double> WholeNs(const Report& report) {
-  double sum = 0;
-  bool is_known = false;
-  for (const ReportStage& stage : report.stages) {
-    if (stage.is_named) continue;
-    if (!stage.total_ns) return std::nullopt;
-    is_known = true;
-    sum += *stage.total_ns;
-  }
-  return is_known ? std::optional(sum) : std::nullopt;
-}
 
 std::string ProfileFolder(const Report& report) {
   std::string params;

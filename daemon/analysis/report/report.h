@@ -40,11 +40,12 @@ struct ReportStage {
 
 struct ReportOpportunity {
   std::string name;
-  std::optional<double> gain_percent;
-  std::string trigger;  // metric=value
+  std::optional<double> gain_percent;  // of the time of all that was measured
+  std::string trigger;                 // metric=value
   std::string message;
   std::string hint;
   std::string source;
+  std::string kernel;  // empty: it is about no single one
 };
 
 // A metric of the run beside that of its baseline.
@@ -109,6 +110,7 @@ struct Report {
   int64_t started_unix_ns = 0;
   std::vector<std::pair<std::string, std::string>> configuration;  // of params.json: b, s, t, dtype first
   std::vector<ReportStage> stages;                                 // those with a name, then kernels; the longest first
+  std::optional<double> measured_ns;                               // of all kernels' launches: named stages and kernels overlap
   std::string bottleneck;                                          // Memory, Compute, Latency, Balanced, Unknown
   std::string root_cause;                                          // two sentences at most
   std::vector<ReportOpportunity> opportunities;                    // the largest gain first
@@ -123,9 +125,6 @@ struct Report {
   std::vector<TrustReason> trust;
   std::vector<std::string> notes;
 };
-
-// The time of all kernels; nothing where one has none.
-std::optional<double> WholeNs(const Report& report);
 
 // Where the run stands in a tree of profiles: "ncu/mla/b=32_s=16/20261128-101500", in UTC. Each step is one name of
 // letters, digits and . _ - + = @ , and says what it is where nobody named it: "no-params".

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 #include "daemon/launch/json_text.h"
@@ -24,6 +25,21 @@ bool IsHeading(std::string_view name) {
 
 std::string TextOf(const GivenJson* value) {
   return value == nullptr ? std::string() : value->text;
+}
+
+// 8'970'000 bytes are 8970 KB.
+void ScaleForPeople(double& value, std::string& unit) {
+  struct Step {
+    const char* from;
+    const char* to;
+  };
+  constexpr Step kSteps[] = {{"byte", "KB"}, {"KB", "MB"}, {"MB", "GB"}, {"ns", "us"}, {"us", "ms"}};
+  constexpr double kLarge = 10'000;
+  for (const Step& step : kSteps) {
+    if (unit != step.from || std::abs(value) < kLarge) continue;
+    value /= 1000;
+    unit = step.to;
+  }
 }
 
 }  // namespace
@@ -56,13 +72,14 @@ std::string TriggerOf(const std::string& evidence) {
     if (metric.empty() || std::find(kTotals.begin(), kTotals.end(), metric) != kTotals.end()) continue;
     const std::string written = TextOf(one.Find("value"));
     double value = 0;
+    std::string unit = TextOf(one.Find("unit"));
     std::string shown = written;
     if (std::from_chars(written.data(), written.data() + written.size(), value).ec == std::errc()) {
+      ScaleForPeople(value, unit);
       char text[32];
       std::snprintf(text, sizeof text, "%.4g", value);
       shown = text;
     }
-    const std::string unit = TextOf(one.Find("unit"));
     return metric + "=" + shown + (unit.empty() ? "" : " " + unit);
   }
   return {};

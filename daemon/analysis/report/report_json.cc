@@ -55,6 +55,7 @@ std::string StageJson(const ReportStage& stage) {
 std::string OpportunityJson(const ReportOpportunity& one) {
   return ObjectText()
       .Text("name", one.name)
+      .TextOrNull("kernel", one.kernel)
       .Number("gain_percent", one.gain_percent)
       .Text("trigger", one.trigger)
       .Text("message", one.message)
@@ -97,6 +98,7 @@ std::string WriteReportJson(const Report& report) {
              .TextOrNull("clocks", report.clocks)
              .Raw("configuration", configuration.Take())
              .Raw("stages", ArrayText(report.stages, StageJson))
+             .Number("measured_ns", report.measured_ns)
              .Raw("timeline_percent", timeline.Take())
              .Raw("timeline", TimelineJson(report))
              .Text("bottleneck", BottleneckText(report))

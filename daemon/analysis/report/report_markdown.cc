@@ -57,7 +57,9 @@ std::string Opportunities(const Report& report) {
     const ReportOpportunity& one = report.opportunities[i];
     text += std::to_string(i + 1) + ". " + CellText(one.name) + " — est. " + NumberText(one.gain_percent, 1) +
             "% gain — trigger: " + CellText(one.trigger) + "\n";
-    if (!one.hint.empty()) text += "   " + CellText(one.hint) + "\n";
+    const std::string of = one.kernel.empty() || report.stages.size() == 1 ? "" : CellText(one.kernel) + ": ";
+    const std::string advice = AdviceOf(one);
+    if (!advice.empty()) text += "   " + of + CellText(advice) + "\n";
   }
   return text.empty() ? "None: no rule fired on what was measured.\n" : text;
 }

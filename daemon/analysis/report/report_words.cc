@@ -114,6 +114,18 @@ std::string FirstSentence(std::string_view text) {
   return sentence;
 }
 
+std::string SentenceOf(std::string_view text) {
+  std::string sentence = FirstSentence(text);
+  if (sentence.empty()) return sentence;
+  const char first = sentence.front();
+  if (first >= 'a' && first <= 'z') sentence.front() = static_cast<char>(first - 'a' + 'A');
+  return sentence;
+}
+
+std::string AdviceOf(const ReportOpportunity& one) {
+  return one.hint.starts_with("See the message") ? FirstSentence(one.message) : one.hint;
+}
+
 std::string BottleneckText(const Report& report) {
   const bool stands_alone = report.bottleneck == "Balanced" || report.bottleneck == "Unknown";
   return report.bottleneck + (stands_alone ? "" : "-bound");

@@ -29,6 +29,10 @@ std::string ShortKernelName(std::string_view name);
 std::string PathStep(std::string_view text);
 // The first sentence, with its point; at most 300 bytes of it.
 std::string FirstSentence(std::string_view text);
+// The first sentence, from a capital letter to its point.
+std::string SentenceOf(std::string_view text);
+// What to do about it: its hint, or its message where that has the advice, as those of a profiler's own rules do.
+std::string AdviceOf(const ReportOpportunity& one);
 // "Memory-bound"; "Balanced" and "Unknown" stand alone.
 std::string BottleneckText(const Report& report);
 // The change from the previous number to the current one in percent; nothing where one of them is not known or the

@@ -66,13 +66,16 @@ double RoofAt(const Report& report, double flop_per_byte) {
   return std::min(*report.roof.tflop_per_s, flop_per_byte * *report.roof.gb_per_s / kGigaPerTera);
 }
 
+constexpr const char* kNoWork = "nobody counted the FLOP and bytes of a stage: give them with --stages";
+
 // Why there is no chart; empty: there is one.
 std::string WhyNoChart(const Report& report, const std::vector<ChartPoint>& points) {
   const auto is_known = [](std::optional<double> peak) { return peak && std::isfinite(*peak) && *peak > 0; };
   if (!is_known(report.roof.tflop_per_s) || !is_known(report.roof.gb_per_s)) {
+    if (points.empty() && !report.stages.empty()) return kNoWork;
     return report.roof.text.empty() ? "the device's peaks are not known" : report.roof.text;
   }
-  return points.empty() ? "nobody counted the FLOP and bytes of a stage: give them with --stages" : "";
+  return points.empty() ? kNoWork : "";
 }
 
 constexpr double kWidth = 760;
@@ -156,6 +159,30 @@ class SvgChart {
   const ChartRange range_;
 };
 
+// What is known without work that was counted: how busy compute and memory were.
+std::string TypePercentages(const Report& report) {
+  constexpr size_t kMostLines = 8;
+  constexpr size_t kNameColumns = 32;
+  constexpr double kBarColumns = 20;
+  const auto bar = [](std::optional<double> percent) {
+    const auto full = static_cast<size_t>(std::lround(std::clamp(percent.value_or(0), 0.0, 100.0) / 100 * kBarColumns));
+    std::string text = std::string(full, '#') + std::string(static_cast<size_t>(kBarColumns) - full, '.');
+    std::string number = NumberText(percent, 1);
+    return text + std::string(6 - std::min<size_t>(number.size(), 5), ' ') + number + " %";
+  };
+  std::string text;
+  size_t lines = 0;
+  for (const ReportStage& stage : report.stages) {
+    if (!stage.compute_sol_percent && !stage.memory_sol_percent) continue;
+    if (++lines > kMostLines) break;
+    std::string name = ClippedText(stage.name, kNameColumns);
+    name.resize(std::max(name.size(), kNameColumns), ' ');
+    text += "  " + name + "  compute " + bar(stage.compute_sol_percent) + "  memory " + bar(stage.memory_sol_percent) +
+            "\n";
+  }
+  return text.empty() ? text : "Of the device's peak:\n" + text;
+}
+
 }  // namespace
 
 std::string DrawRoofline(const Report& report) {
@@ -175,7 +202,9 @@ std::string TypeRoofline(const Report& report) {
   constexpr int kColumns = 60;
   constexpr int kLines = 14;
   const std::vector<ChartPoint> points = PointsOf(report);
-  if (const std::string why = WhyNoChart(report, points); !why.empty()) return "No roofline: " + why + "\n";
+  if (const std::string why = WhyNoChart(report, points); !why.empty()) {
+    return "No roofline: " + why + "\n" + TypePercentages(report);
+  }
   const ChartRange range = RangeOf(report, points);
   std::vector<std::string> canvas(kLines, std::string(kColumns, ' '));
   const auto line_of = [&](double tflop_per_s) {

@@ -200,6 +200,18 @@ TEST_F(ReportFindingsTest, EstimatesOfOneUnitStandBehindThoseOfTheKernel) {
   EXPECT_TRUE(answer.IsNull("findings", 1, "gain_ns"));
 }
 
+// As where loads and stores have the same trouble: the time of the launch is there once to be gained.
+TEST_F(ReportFindingsTest, ALaunchCountsOnceForARuleThatSaysTwoThings) {
+  const int64_t launch = report().AddLaunch("gemm", SolOf(1000, 50, 50));
+  report().AddRule(launch, "Access", "OPT", "loads are scattered", 40, kComputeName, 20);
+  report().AddRule(launch, "Access", "OPT", "stores are scattered", 44, kComputeName, 20);
+  const NamedAnswer answer = Ask("findings");
+  const size_t row = answer.Find("findings", "code", "ncu_Access");
+  EXPECT_DOUBLE_EQ(answer.Real("findings", row, "gain_percent"), 44);
+  EXPECT_EQ(answer.Integer("findings", row, "gain_ns"), 440);
+  EXPECT_EQ(answer.Text("findings", row, "message").find("stores"), 0U);
+}
+
 TEST_F(ReportFindingsTest, MarksOfLinksAreTakenOutOfMessages) {
   const int64_t launch = report().AddLaunch("k", SolOf(1e5, 20, 30));
   report().AddRule(launch, "A", "WRN", "see @section:Occupancy:the occupancy@, mail a@b", 5);
