@@ -118,6 +118,19 @@ inline constexpr std::string_view kFullNcuMetrics[] = {
     "smsp__sass_thread_inst_executed_op_hadd_pred_on.sum",
     "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum",
     "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum",
+    // The same on tensor cores, by the types of their operands. A device has some of these.
+    "sm__ops_path_tensor_src_fp16_dst_fp16.sum",
+    "sm__ops_path_tensor_src_fp16_dst_fp32.sum",
+    "sm__ops_path_tensor_src_bf16_dst_fp32.sum",
+    "sm__ops_path_tensor_src_tf32_dst_fp32.sum",
+    "sm__ops_path_tensor_src_fp64.sum",
+    "sm__ops_path_tensor_src_fp64_dst_fp64.sum",
+    "sm__ops_path_tensor_src_fp8.sum",
+    "sm__ops_path_tensor_src_fp8_dst_fp16.sum",
+    "sm__ops_path_tensor_src_fp8_dst_fp32.sum",
+    "sm__ops_path_tensor_src_fp4_dst_fp32.sum",
+    "sm__ops_path_tensor_src_fp4_fp6_fp8_dst_fp32.sum",
+    "sm__inst_executed_pipe_tensor.sum",
 };
 
 }  // namespace kprof

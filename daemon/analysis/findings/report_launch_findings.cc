@@ -11,12 +11,13 @@ namespace {
 
 constexpr double kHealthyOccupancy = 25;
 constexpr double kNotableLoss = 0.1;
-constexpr double kLaunchFloorNs = 2'000;  // about what a launch costs whatever it does
+constexpr double kEmptyKernelNs = 1'000;  // about what a launch that does nothing takes on the device
 constexpr const char* kOccupancyGuide = "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#occupancy";
 
 struct OccupancyLimiter {
   double blocks = 0;
-  std::string_view what;  // "registers"
+  std::string what;  // "registers", "registers and shared memory"
+  bool is_one = false;
 };
 
 OccupancyLimiter LimiterOf(const KernelFigures& of) {
@@ -28,7 +29,13 @@ OccupancyLimiter LimiterOf(const KernelFigures& of) {
   OccupancyLimiter limiter;
   for (const auto& [quantity, what] : kLimits) {
     const auto blocks = of.Find(quantity);
-    if (blocks && (limiter.what.empty() || *blocks < limiter.blocks)) limiter = {*blocks, what};
+    if (!blocks) continue;
+    if (limiter.what.empty() || *blocks < limiter.blocks) {
+      limiter = {*blocks, std::string(what), what.starts_with("the ")};
+    } else if (*blocks == limiter.blocks) {
+      limiter.what += " and " + std::string(what);
+      limiter.is_one = false;
+    }
   }
   return limiter;
 }
@@ -86,9 +93,9 @@ ReportRule OccupancyLimit() {
       .message =
           [](const KernelFigures& of) {
             const OccupancyLimiter limiter = LimiterOf(of);
-            return "occupancy cannot be above " + TextOfPercent(of[kTheoreticalOccupancy]) + ": " +
-                   std::string(limiter.what) + " allow" + (limiter.what.starts_with("the ") ? "s " : " ") +
-                   TextOfNumber(limiter.blocks) + " blocks on an SM";
+            return "occupancy cannot be above " + TextOfPercent(of[kTheoreticalOccupancy]) + ": " + limiter.what +
+                   " allow" + (limiter.is_one ? "s " : " ") + TextOfNumber(limiter.blocks) +
+                   (limiter.blocks == 1 ? " block" : " blocks") + " on an SM";
           },
       .cause = "A resource limits the occupancy",
       .hint = "Less of what limits it for each block: registers (__launch_bounds__), shared memory, or larger blocks",
@@ -126,7 +133,8 @@ ReportRule FewWaves() {
   return {.code = "few_waves",
           .category = "underutilized",
           .needs = {{kWaves, kComputeSol, kMemorySol}},
-          .is_triggered = [](const KernelFigures& of) { return of[kWaves] <= 1; },
+          // A persistent kernel has one block for each place, and just fills the device.
+          .is_triggered = [](const KernelFigures& of) { return of[kWaves] <= 1 - kNotableLoss; },
           .gain_percent = [](const KernelFigures& of) { return std::min(100 * (1 - of[kWaves]), of.headroom()); },
           .message =
               [](const KernelFigures& of) {
@@ -147,7 +155,7 @@ ReportRule TailEffect() {
           .category = "underutilized",
           .needs = {{kWaves}},
           .is_triggered = [](const KernelFigures& of) { return of[kWaves] > 1 && TailOf(of[kWaves]) >= kNotableLoss; },
-          .gain_percent = [](const KernelFigures& of) { return 100 * TailOf(of[kWaves]); },
+          .gain_percent = [](const KernelFigures& of) { return std::min(100 * TailOf(of[kWaves]), of.headroom()); },
           .message =
               [](const KernelFigures& of) {
                 return TextOfNumber(of[kWaves]) + " waves take as long as " + TextOfNumber(std::ceil(of[kWaves])) +
@@ -170,7 +178,10 @@ ReportRule UnevenWork() {
               [](const KernelFigures& of) {
                 return of[kSmCyclesMax] > 0 && 1 - of[kSmCyclesMean] / of[kSmCyclesMax] >= kNotableLoss;
               },
-          .gain_percent = [](const KernelFigures& of) { return 100 * (1 - of[kSmCyclesMean] / of[kSmCyclesMax]); },
+          .gain_percent =
+              [](const KernelFigures& of) {
+                return std::min(100 * (1 - of[kSmCyclesMean] / of[kSmCyclesMax]), of.headroom());
+              },
           .message =
               [](const KernelFigures& of) {
                 return "the busiest SM works " + TextOfNumber(of[kSmCyclesMax]) + " cycles, all on average " +
@@ -187,16 +198,18 @@ ReportRule LaunchBoundKernel() {
   return {.code = "launch_bound_kernel",
           .category = "underutilized",
           .needs = {{kDuration}},
-          .is_triggered = [](const KernelFigures& of) { return of[kDuration] < static_cast<double>(kTinyKernelNs); },
-          .gain_percent =
+          .is_triggered =
               [](const KernelFigures& of) {
-                return of[kDuration] > 0 ? 100 * std::min(1.0, kLaunchFloorNs / of[kDuration]) : 0;
+                return of[kDuration] > 0 && of[kDuration] < static_cast<double>(kTinyKernelNs);
               },
+          .gain_percent = [](const KernelFigures& of) { return 100 * std::min(1.0, kEmptyKernelNs / of[kDuration]); },
           .message =
               [](const KernelFigures& of) {
-                return "a launch takes " + TextOfNumber(of[kDuration]) + " ns, of which about 2000 are its launch";
+                const std::string time = "a launch takes " + TextOfNumber(of[kDuration]) + " ns";
+                return of[kDuration] > kEmptyKernelNs ? time + ", and an empty kernel about 1000"
+                                                      : time + ", no longer than an empty kernel";
               },
-          .cause = "The kernel is as short as its launch",
+          .cause = "The kernel is hardly longer than an empty one",
           .hint = "Fuse it with its neighbours, give it more work, or launch it in a CUDA graph",
           .rationale = "The cost of a launch is the same for a long kernel",
           .source = "https://developer.nvidia.com/blog/cuda-graphs/"};

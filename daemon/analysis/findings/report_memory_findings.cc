@@ -1,5 +1,6 @@
 // Findings of kernel reports on memory: DRAM, the L2's reuse, spilling, access patterns, and kernels that only copy.
 #include <algorithm>
+#include <optional>
 
 #include "daemon/analysis/findings/report_rule.h"
 
@@ -16,6 +17,13 @@ constexpr const char* kMetricsGuide = "https://docs.nvidia.com/nsight-compute/Pr
 
 double ShareOf(double part, double whole) {
   return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 0;
+}
+
+// False: it computes too little to use data again, as a copy. Nothing: its arithmetic is not counted.
+std::optional<bool> Reuses(const KernelFigures& of) {
+  if (of.judged().verdict.uses_tensor_cores.value_or(false)) return true;
+  const auto& intensity = of.point().intensity;
+  return intensity ? std::optional(*intensity >= kCopyIntensity) : std::nullopt;
 }
 
 // The share of sectors that would not be there if accesses were coalesced.
@@ -83,20 +91,19 @@ ReportRule PoorL2Reuse() {
           .needs = {{kL2Hit, kDramThroughput, kMemorySol, kComputeSol}},
           .is_triggered =
               [](const KernelFigures& of) {
-                // A copy has nothing to reuse.
                 return of[kL2Hit] <= kHealthyL2Hit && of.memory() >= of.compute() &&
-                       of.judged().verdict.memory_level == "dram" &&
-                       of.point().intensity.value_or(kCopyIntensity) >= kCopyIntensity;
+                       of.judged().verdict.memory_level == "dram" && Reuses(of).value_or(true);
               },
           .gain_percent =
               [](const KernelFigures& of) {
                 const double misses = 100 - of[kL2Hit];
-                return misses <= 0 ? 0 : of[kDramThroughput] * (1 - (100 - kHealthyL2Hit) / misses);
+                return misses <= 0 || !Reuses(of) ? 0 : of[kDramThroughput] * (1 - (100 - kHealthyL2Hit) / misses);
               },
           .message =
               [](const KernelFigures& of) {
                 return "L2 has " + TextOfPercent(of[kL2Hit]) + " of what is asked of it, and DRAM is at " +
-                       TextOfPercent(of[kDramThroughput]);
+                       TextOfPercent(of[kDramThroughput]) +
+                       (Reuses(of) ? "" : "; no arithmetic is counted that would tell it from a copy");
               },
           .cause = "Data is read from DRAM again in place of L2",
           .hint =
@@ -202,7 +209,7 @@ ReportRule PersistingL2() {
   using enum Quantity;
   return {.code = "persisting_l2",
           .category = "memory",
-          .needs = {{kDramBytes, kDuration}, {kDramReadBytes, kDramWriteBytes, kDuration}, {kDramRate, kDuration}},
+          .needs = {{kDramRate, kDuration}, {kDramBytes, kDuration}, {kDramReadBytes, kDramWriteBytes, kDuration}},
           .is_triggered =
               [](const KernelFigures& of) {
                 const auto& gb_s = of.point().achieved_gb_s;
@@ -213,10 +220,11 @@ ReportRule PersistingL2() {
               [](const KernelFigures& of) {
                 return TextOfNumber(of.point().achieved_gb_s.value_or(0)) + " GB/s are above DRAM's peak of " +
                        TextOfNumber(of.point().bandwidth ? of.point().bandwidth->value : 0) +
-                       ": data stays in L2 from one launch to the next, or the clocks are not those of the peak";
+                       ": its bytes were counted with cold caches and its time taken with data in L2, or the peak is "
+                       "another device's or clock's";
               },
           .cause = "The bandwidth is above what DRAM can do",
-          .hint = "Flush L2 between launches (ncu --cache-control all), or take larger data, before you believe it",
+          .hint = "Flush caches before each pass (--cache-control all), take larger data, and see who says the peak",
           .rationale = "In its application the kernel may find L2 cold",
           .source = kMetricsGuide};
 }

@@ -64,6 +64,7 @@ class Kernel:
             "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active": 1.6 if self.is_product else 41.0,
             "smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active": 4.1 if self.is_product else 0.1,
             "smsp__average_warps_issue_stalled_wait_per_issue_active": 2.2,
+            "sm__ops_path_tensor_src_fp16_dst_fp32": self.tensor / 100 * 989e12 * self.seconds, "sm__ops_path_tensor_src_bf16_dst_fp32": 0.0,
             "sm__sass_thread_inst_executed_op_ffma_pred_on": float(FP32_FLOP_CYCLE_SM * SMS),
         }
         if name in numbers:

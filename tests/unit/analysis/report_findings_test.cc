@@ -55,7 +55,11 @@ std::vector<RuleCase> RuleCases() {
       {"low_tensor_use", "k", SolOf(1e5, 50, 45, {{kTensorName, 30}, {kDramName, 40}}), 50, {{kTensorName, 61}}},
       {"no_tensor_cores", "sgemm_64x64", SolOf(1e5, 80, 30, {{kTensorName, 0}}), 70, {{kTensorName, 6}}},
       {"low_dram_throughput", "k", SolOf(1e5, 10, 35, {{kDramName, 35}}), 50, {{kDramName, 71}, {kMemoryName, 71}}},
-      {"poor_l2_reuse", "k", SolOf(1e5, 10, 80, {{kDramName, 80}, {kL2HitName, 60}}), 40, {{kL2HitName, 80.1}}},
+      {"poor_l2_reuse",
+       "k",
+       SolOf(1e5, 10, 80, {{kDramName, 80}, {kL2HitName, 60}, {kTensorName, 6}}),
+       40,
+       {{kL2HitName, 80.1}}},
       {"register_spilling",
        "k",
        SolOf(1e5, 50, 50, {{"l1tex__t_bytes_pipe_lsu_mem_local.sum", 100}, {"l1tex__t_bytes.sum", 1000}}),
@@ -91,14 +95,14 @@ std::vector<RuleCase> RuleCases() {
        SolOf(1e5, 20, 30, {{kOccupancyName, 30}, {kTheoreticalName, 60}}),
        50,
        {{kOccupancyName, 50}}},
-      {"few_waves", "k", SolOf(1e5, 20, 30, {{kWavesName, 0.6}}), 40, {{kWavesName, 1.01}}},
+      {"few_waves", "k", SolOf(1e5, 20, 30, {{kWavesName, 0.6}}), 40, {{kWavesName, 1}}},
       {"tail_effect", "k", SolOf(1e5, 20, 30, {{kWavesName, 1.5}}), 25, {{kWavesName, 1.95}}},
       {"uneven_work",
        "k",
        SolOf(1e5, 20, 30, {{"sm__cycles_active.max", 1000}, {"sm__cycles_active.avg", 800}}),
        20,
        {{"sm__cycles_active.avg", 950}}},
-      {"launch_bound_kernel", "k", SolOf(4000, 20, 30), 50, {{kDurationName, 5000}}},
+      {"launch_bound_kernel", "k", SolOf(4000, 20, 30), 25, {{kDurationName, 5000}}},
       {"warp_stalls",
        "k",
        With(SolOf(1e5, 20, 30), Stalls(20, 10)),
@@ -198,6 +202,35 @@ TEST_F(ReportFindingsTest, EstimatesOfOneUnitStandBehindThoseOfTheKernel) {
   EXPECT_EQ(answer.Text("findings", 1, "code"), "ncu_HighPipeUtilization");
   EXPECT_DOUBLE_EQ(answer.Real("findings", 1, "gain_percent"), 98);
   EXPECT_TRUE(answer.IsNull("findings", 1, "gain_ns"));
+}
+
+// At the roofline there is no tail to be gained.
+TEST_F(ReportFindingsTest, WhatIsMissingOfThePeakIsAllThatMoreBlocksGain) {
+  report().AddLaunch("gemm", SolOf(1e5, 97, 40, {{kWavesName, 1.01}, {kTensorName, 96}}));
+  const NamedAnswer answer = Ask("findings");
+  const size_t row = answer.Find("findings", "code", "tail_effect");
+  EXPECT_NEAR(answer.Real("findings", row, "gain_percent"), 3, 1e-9);
+}
+
+TEST_F(ReportFindingsTest, AllThatLimitsTheOccupancyIsNamed) {
+  report().AddLaunch("k", SolOf(1e5, 20, 30,
+                                {{kTheoreticalName, 12.5},
+                                 {"launch__occupancy_limit_registers", 1},
+                                 {"launch__occupancy_limit_shared_mem", 1},
+                                 {"launch__occupancy_limit_blocks", 32},
+                                 {"launch__occupancy_limit_warps", 8}}));
+  const NamedAnswer answer = Ask("findings");
+  EXPECT_EQ(answer.Text("findings", answer.Find("findings", "code", "occupancy_limit"), "message"),
+            "occupancy cannot be above 12.5 %: registers and shared memory allow 1 block on an SM");
+}
+
+// Nothing tells a copy from a kernel that reads data twice: a suspicion, that gains nothing.
+TEST_F(ReportFindingsTest, WithoutArithmeticReuseIsASuspicion) {
+  report().AddLaunch("k", SolOf(1e5, 10, 80, {{kDramName, 80}, {kL2HitName, 50}}));
+  const NamedAnswer answer = Ask("findings");
+  const size_t row = answer.Find("findings", "code", "poor_l2_reuse");
+  EXPECT_DOUBLE_EQ(answer.Real("findings", row, "gain_percent"), 0);
+  EXPECT_NE(answer.Text("findings", row, "message").find("no arithmetic is counted"), std::string::npos);
 }
 
 // As where loads and stores have the same trouble: the time of the launch is there once to be gained.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "daemon/launch/ncu_metrics.h"
@@ -31,6 +32,22 @@ TEST(ReportQuantities, HaveAMetricThatIsAskedFor) {
     EXPECT_TRUE(std::any_of(words.names.begin(), words.names.end(), [&](std::string_view name) {
       return asked.contains(name) || come_unasked.contains(name);
     })) << words.label;
+  }
+}
+
+// Nor is arithmetic: plain and on tensor cores, each type that has a peak.
+TEST(ReportQuantities, CountArithmeticThatIsAskedFor) {
+  const std::set<std::string_view> asked(std::begin(kFullNcuMetrics), std::end(kFullNcuMetrics));
+  EXPECT_TRUE(asked.contains(kTensorInstructions));
+  for (const std::string_view type : {"fp16", "bf16", "tf32", "fp64", "fp8", "fp4"}) {
+    EXPECT_TRUE(std::any_of(asked.begin(), asked.end(), [type](std::string_view name) {
+      return name.starts_with(kTensorOpsPrefix) && name.find("src_" + std::string(type)) != name.npos;
+    })) << type;
+  }
+  for (const std::string_view name : asked) {
+    if (name.find("_inst_executed_op_") != name.npos || name.starts_with(kTensorOpsPrefix)) {
+      EXPECT_TRUE(IsReportMetric(name)) << name;
+    }
   }
 }
 
