@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "daemon/analysis/functions/kernel_reports/judged_kernels.h"
+#include "daemon/analysis/functions/kernel_reports/kernel_sections.h"
 #include "storage/trace/format/event_args.h"
 #include "storage/trace/format/report_tables.h"
 
@@ -38,30 +39,6 @@ ReportEvidence EvidenceOfQuantity(const KernelFigures& of, Quantity quantity) {
 std::string NumberText(double value) {
   CounterTextBuffer buffer;
   return std::isfinite(value) ? std::string(CounterText(value, buffer)) : "null";
-}
-
-// Texts of Nsight Compute have marks of links in them: "@section:Occupancy:the occupancy@" is "the occupancy".
-std::string WithoutLinks(const std::string& text) {
-  std::string plain;
-  size_t at = 0;
-  while (at < text.size()) {
-    const size_t begin = text.find('@', at);
-    const size_t end = begin == text.npos ? begin : text.find('@', begin + 1);
-    if (end == text.npos) break;
-    plain.append(text, at, begin - at);
-    const std::string link = text.substr(begin + 1, end - begin - 1);
-    const size_t first = link.find(':');
-    const size_t second = first == link.npos ? first : link.find(':', first + 1);
-    plain += second == link.npos ? link : link.substr(second + 1);
-    at = end + 1;
-  }
-  plain.append(text, at);
-  if (plain.size() > kMostRuleText) {
-    size_t cut = kMostRuleText;
-    while (cut > 0 && (static_cast<unsigned char>(plain[cut]) & 0xC0) == 0x80) --cut;
-    plain.resize(cut);
-  }
-  return plain;
 }
 
 std::string FixJson(const std::string& fix, const std::string& rationale) {
@@ -247,7 +224,7 @@ Status ReportFindings::CarryPart(const AnalysisTraces& traces, const KernelRepor
       // Estimates of launches: those without one gain nothing.
       if (of.weights > 0 && !found.is_of_one_unit) found.gain_ns = of.weighted / 100;
     }
-    found.message = WithoutLinks(of.message);
+    found.message = PlainRuleMessage(of.message);
     // The launch's own number: a rule's copy may be another metric's.
     const std::optional<double> value = of.metric.empty() ? std::nullopt : reports.Raw(of.launch, of.metric);
     if (value) found.evidence = {{of.metric, *value, reports.UnitOf(of.metric), of.title}};

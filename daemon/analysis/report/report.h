@@ -110,10 +110,10 @@ struct Report {
   int64_t started_unix_ns = 0;
   std::vector<std::pair<std::string, std::string>> configuration;  // of params.json: b, s, t, dtype first
   std::vector<ReportStage> stages;                                 // those with a name, then kernels; the longest first
-  std::optional<double> measured_ns;                               // of all kernels' launches: named stages and kernels overlap
-  std::string bottleneck;                                          // Memory, Compute, Latency, Balanced, Unknown
-  std::string root_cause;                                          // two sentences at most
-  std::vector<ReportOpportunity> opportunities;                    // the largest gain first
+  std::optional<double> measured_ns;             // of all kernels' launches: named stages and kernels overlap
+  std::string bottleneck;                        // Memory, Compute, Latency, Balanced, Unknown
+  std::string root_cause;                        // two sentences at most
+  std::vector<ReportOpportunity> opportunities;  // the largest gain first
   ReportRoof roof;
   std::string baseline_id;  // empty: there is none
   std::vector<ReportChange> changes;

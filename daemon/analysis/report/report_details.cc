@@ -8,6 +8,10 @@ namespace {
 
 constexpr ReportDetailMaker kReportDetailMakers[] = {
     {"timeline.svg", &MakeTimelineChart},
+    {"report-verbose.md", &MakeVerboseReport},
+    {"source-*.md", &MakeAnnotatedSources},
+    {"sass-*.csv", &MakeInstructionTables},
+    {"ptx-*.ptx", &MakePtxTexts},
     {"*.csv", &MakeReportTables},
 };
 

@@ -57,6 +57,14 @@ Result<std::vector<ReportDetail>> MakeReportDetails(const ReportedRun& of, const
                                                     std::span<const std::string> asked, const StopSignal& stop);
 
 // The makers themselves.
+Status MakeVerboseReport(const ReportedRun& of, const Report& report, const StopSignal& stop,
+                         ReportDetailList& files);  // report_verbose.cc: all that was measured of each kernel
+Status MakeAnnotatedSources(const ReportedRun& of, const Report& report, const StopSignal& stop,
+                            ReportDetailList& files);  // annotated_source.cc: hot lines of kernels
+Status MakeInstructionTables(const ReportedRun& of, const Report& report, const StopSignal& stop,
+                             ReportDetailList& files);  // instruction_tables.cc: their machine code as CSV
+Status MakePtxTexts(const ReportedRun& of, const Report& report, const StopSignal& stop,
+                    ReportDetailList& files);  // ptx_texts.cc
 Status MakeReportTables(const ReportedRun& of, const Report& report, const StopSignal& stop,
                         ReportDetailList& files);  // report_tables.cc: answers of analyses as CSV
 Status MakeTimelineChart(const ReportedRun& of, const Report& report, const StopSignal& stop,

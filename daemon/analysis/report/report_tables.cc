@@ -36,19 +36,11 @@ constexpr ReportTable kTraceTables[] = {
     {"findings.csv", "findings", "findings"},
 };
 
-// RFC 4180: quoted where it has a comma, a quote or an end of line.
 std::string CsvCell(const AnalysisValue& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&value)) return JsonNumber(*real);
   const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr) return "";
-  if (text->find_first_of(",\"\r\n") == std::string::npos) return *text;
-  std::string cell = "\"";
-  for (const char c : *text) {
-    if (c == '"') cell += '"';
-    cell += c;
-  }
-  return cell + '"';
+  return text == nullptr ? "" : CsvText(*text);
 }
 
 // Without the columns that tell runs apart: a report is of one.

@@ -25,6 +25,16 @@ std::string CellText(std::string_view text) {
   return cell;
 }
 
+std::string CsvText(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) {
+    if (c == '"') cell += '"';
+    cell += c;
+  }
+  return cell + '"';
+}
+
 std::string JsonNumber(std::optional<double> number) {
   if (!number || !std::isfinite(*number)) return "null";
   char text[64];

@@ -15,6 +15,8 @@ inline constexpr std::string_view kUnknownNumber = "--";
 std::string NumberText(std::optional<double> number, int digits);
 // A text in a cell of a Markdown table: on one line, and no '|' ends it.
 std::string CellText(std::string_view text);
+// A text as a cell of CSV (RFC 4180): in quotes where it has a comma, a quote or an end of line.
+std::string CsvText(std::string_view text);
 // A number as JSON has it, null where it is not known or not finite.
 std::string JsonNumber(std::optional<double> number);
 // The beginning of an SVG of that size, white.

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "daemon/analysis/functions/kernel_reports/report_table_rows.h"
 #include "storage/base/readable_text.h"
 #include "storage/trace/format/report_tables.h"
 #include "storage/trace/read/metric_table.h"
@@ -22,12 +23,6 @@ constexpr double kMostPercent = 110;
 constexpr size_t kMostNamesLeftOut = 5;
 constexpr int64_t kBytesOfLaunch = 200;
 constexpr int64_t kBytesOfText = 96;
-
-// The table, where the part has it with these columns.
-const StoredSideTable* FindReportTable(const PartReader& reader, const SideTable& table) {
-  const StoredSideTable* const found = reader.FindSideTable(table.name);
-  return found != nullptr && found->table == table ? found : nullptr;
-}
 
 std::string ShortNumber(double value) {
   char text[40];
@@ -346,8 +341,12 @@ std::optional<double> KernelReports::Raw(size_t launch, std::string_view metric)
 }
 
 std::optional<double> KernelReports::Guarded(const Column& column, size_t launch, bool is_percent) {
-  if (launch >= column.values.size() || std::isnan(column.values[launch])) return std::nullopt;
-  const double value = column.values[launch];
+  if (launch >= column.values.size()) return std::nullopt;
+  return Plausible(column.values[launch], is_percent);
+}
+
+std::optional<double> KernelReports::Plausible(double value, bool is_percent) {
+  if (!std::isfinite(value)) return std::nullopt;
   if (!is_percent) return value;
   if (value < 0 || value > kMostPercent) return std::nullopt;
   return std::min(value, 100.0);

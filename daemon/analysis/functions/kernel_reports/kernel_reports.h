@@ -114,9 +114,11 @@ class KernelReports {
   // The place of a part's launch; nothing: it is not wanted, or not there.
   std::optional<size_t> FindLaunch(size_t part, int64_t number) const;
 
+  // Nothing for a number that is none, or a percentage that cannot be; one that is a little above 100 is 100.
+  static std::optional<double> Plausible(double value, bool is_percent);
   // The number as it was recorded.
   std::optional<double> Raw(size_t launch, std::string_view metric) const;
-  // The same, but not a percentage below 0 or beyond all error; one that is a little above 100 is 100.
+  // The same, where it is Plausible.
   std::optional<double> Find(size_t launch, std::string_view metric) const;
   std::optional<ReportValue> Find(size_t launch, Quantity quantity) const;
   std::optional<double> DurationNs(size_t launch) const;
