@@ -111,10 +111,54 @@ class ReportTest(ReadsReports, ToolTest):
         os.mkdir(self.path("report"))
         self.ctl.run("report", run["id"], "-o", self.path("report"))
         self.assertEqual(sorted(os.listdir(self.path("report"))),
-                         ["devlog.md", "findings.csv", "kernels.csv", "report.json", "report.md", "roofline.csv",
+                         ["devlog.md", "findings.csv", "kernels.csv", "report-verbose.md", "report.json", "report.md", "roofline.csv",
                           "roofline.svg", "roofline.txt", "stages.svg"])
         self.assertTrue(self.read("report/kernels.csv").startswith(b"rank,name,launches,"), self.read("report/kernels.csv")[:60])
         self.assertTrue(self.read("report/stages.svg").startswith(b"<svg "))
+
+    def test_has_all_that_was_measured_of_each_kernel(self):
+        for tool in ("ncu", "annotation"):
+            text = self.report(self.profile(tool), "--file", "report-verbose.md")
+            self.assertTrue(text.startswith("# Kernel report: mla v4\n"), text[:60])
+            for words in ("## 1. matmul_kernel\n", "### Speed of light\n", "| Grid  ", "## Session\n", "| 1 | matmul_kernel"):
+                self.assertIn(words, text)
+
+    def test_shows_sources_of_kernels(self):
+        run = self.profile("ncu", "--source")
+        os.mkdir(self.path("report"))
+        self.ctl.run("report", run["id"], "-o", self.path("report"))
+        for name in ("source-matmul_kernel.md", "sass-matmul_kernel.csv", "ptx-matmul_kernel.ptx"):
+            self.assertIn(name, os.listdir(self.path("report")))
+        source = self.read("report/source-matmul_kernel.md").decode()
+        self.assertRegex(source, r"\n    >    3 +\d+ +90\.0% +long_scoreboard +[\d,]+ +a\[threadIdx\.x\] = b\[threadIdx\.x\];\n")
+        self.assertIn("`STG.E [R6.64], R4`", source)
+        self.assertIn(b",\"LDG.E R4, [R2.64]\",/src/matmul_kernel.cu,3,", self.read("report/sass-matmul_kernel.csv"))
+        self.assertIn(b".visible .entry matmul_kernel()\n", self.read("report/ptx-matmul_kernel.ptx"))
+        self.assertIn("source-matmul_kernel.md", self.report(run, "--file", "report-verbose.md"))
+        self.ctl.run("export", run["id"], "--format", "profiles", "-o", self.path("profiles"))
+        found = [files for _, _, files in os.walk(self.path("profiles")) if files]
+        for name in ("report.md", "report-verbose.md", "source-matmul_kernel.md", "sass-matmul_kernel.csv", "ptx-matmul_kernel.ptx", "source.csv"):
+            self.assertIn(name, found[0])
+
+    def test_gives_one_file(self):
+        run = self.profile("ncu")
+        self.assertEqual(self.report(run, "--file", "report.md"), self.report(run))
+        self.assertTrue(self.report(run, "--file", "kernels.csv").startswith("rank,name,launches,"))
+        self.ctl.run("report", run["id"], "--file", "report-verbose.md", "-o", self.path("verbose.md"))
+        self.assertTrue(self.read("verbose.md").startswith(b"# Kernel report: mla v4\n"))
+        os.mkdir(self.path("report"))
+        self.ctl.run("report", run["id"], "--file", "stages.svg", "-o", self.path("report"))
+        self.assertEqual(os.listdir(self.path("report")), ["stages.svg"])
+
+    def test_a_file_that_it_does_not_have_is_refused_with_those_that_it_has(self):
+        run = self.profile("ncu")
+        for name in ("source-matmul_kernel.md", "report.pdf"):
+            refused = self.ctl.run("--json", "report", run["id"], "--file", name, expect="not_found").error
+            self.assertIn(f"the report of this run has no file '{name}'", refused["message"])
+            self.assertTrue(refused["remedy"].startswith("ask for one of report.md, "), refused)
+            self.assertIn(", report-verbose.md, kernels.csv, roofline.csv, findings.csv", refused["remedy"])
+        self.ctl.run("report", run["id"], "--file", "report.md", "--devlog", expect="usage")
+        self.ctl.run("report", run["id"], "--file", "report.md", "--format", "md", expect="usage")
 
     def test_as_a_tree_of_profiles(self):
         run = self.profile("ncu")

@@ -224,7 +224,8 @@ struct ReportArgs {
   std::string format;  // md, json; empty: md, or json where --json is given
   std::string baseline;
   bool devlog = false;
-  std::string to;  // a file, a folder or "-"; empty: standard output
+  std::string file;  // the name of one of the report's files; empty: those of `format` and `devlog`
+  std::string to;    // a file, a folder or "-"; empty: standard output
 };
 
 struct BackupArgs {

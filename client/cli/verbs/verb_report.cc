@@ -68,8 +68,13 @@ Status RunVerb(const ReportArgs& args, const VerbContext& context) {
   const bool into_folder = !args.to.empty() && IsFolder(args.to);
   const bool is_json = args.format == "json" || (args.format.empty() && context.global.json && !args.devlog);
   const bool is_shown = args.to.empty() || args.to == "-";
-  if (!into_folder) request.add_files(is_json ? "report.json" : args.devlog ? "devlog.md" : "report.md");
-  const bool has_chart = is_shown && !is_json && !args.devlog && context.output.result_is_terminal();
+  if (!args.file.empty()) {
+    request.add_files(args.file);
+  } else if (!into_folder) {
+    request.add_files(is_json ? "report.json" : args.devlog ? "devlog.md" : "report.md");
+  }
+  const bool has_chart =
+      is_shown && !is_json && !args.devlog && args.file.empty() && context.output.result_is_terminal();
   if (has_chart) request.add_files("roofline.txt");
   ReceivedReport report;
   RETURN_IF_ERROR(

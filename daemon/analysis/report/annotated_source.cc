@@ -71,7 +71,8 @@ class CodeBlock {
   // The last column is the text of lines, and is not padded.
   explicit CodeBlock(std::vector<std::string> names) : rows_{std::move(names)} {}
   void AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  void AddGap(const std::string& text) { rows_.push_back({text}); }
+  // Lines that are left out.
+  void AddGap(int64_t lines) { rows_.push_back({"... " + std::to_string(lines) + (lines == 1 ? " line" : " lines")}); }
 
   std::string Text() const {
     const size_t columns = rows_.front().size();
@@ -161,9 +162,9 @@ class SourcePage {
 
   std::string HeadText() const {
     const auto launches = static_cast<int64_t>(kernel_.launches.size());
-    std::string text = AmountText(all_.samples) + " samples of warps and " + AmountText(all_.executed) +
-                       " executed instructions on " + AmountText(static_cast<double>(code_.instructions().size())) +
-                       " instructions of machine code";
+    std::string text = all_.samples > 0 ? AmountText(all_.samples) + " samples of warps" : "";
+    if (all_.executed > 0) text += (text.empty() ? "" : " and ") + AmountText(all_.executed) + " executed instructions";
+    text += " on " + AmountText(static_cast<double>(code_.instructions().size())) + " instructions of machine code";
     text += launches > 1 ? ", " + std::to_string(launches) + " launches added up.\n" : ".\n";
     if (files_.empty()) {
       text += "No lines: the report does not say which line an instruction comes from; compile with -lineinfo.\n";
@@ -243,8 +244,7 @@ class SourcePage {
     const bool is_whole = last > 0 && last <= kWholeFileLines && static_cast<size_t>(last) <= room;
     for (int64_t line = 1; is_whole && line <= last; ++line) lines.insert(line);
     for (const auto& [weight, line] : sorted) {
-      if (lines.contains(line)) continue;
-      if (lines.size() >= room) {
+      if (lines.size() >= room && !lines.contains(line)) {
         ++left_out;
         continue;
       }
@@ -271,14 +271,14 @@ class SourcePage {
     size_t left_out = 0;
     int64_t before = 0;
     for (const int64_t line : LinesToShow(file, of, kMostShownLines - shown, left_out)) {
-      if (has_text && line > before + 1) block.AddGap("... " + std::to_string(line - before - 1) + " lines");
+      if (has_text && line > before + 1) block.AddGap(line - before - 1);
       before = line;
       ++shown;
       ASSIGN_OR_RETURN(std::string line_text, LineText(file, line));
       block.AddRow(RowOf(of, line, std::move(line_text)));
     }
     if (has_text && before < texts_->lines(file)) {
-      block.AddGap("... " + std::to_string(texts_->lines(file) - before) + " lines");
+      block.AddGap(texts_->lines(file) - before);
     }
     text += block.Text();
     if (left_out > 0) text += "\n" + std::to_string(left_out) + " more lines with numbers are left out.\n";

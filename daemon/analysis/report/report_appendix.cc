@@ -56,11 +56,11 @@ std::string FactName(std::string_view name) {
   return words;
 }
 
-// The members of an object behind each other; another text as it is.
+// The members of an object behind each other; another value, or what is no JSON, as it is.
 std::string FactText(const std::string& text) {
-  const bool is_object = text.starts_with('{');
-  const Result<GivenJson> json = is_object ? ReadJson(text, "fact") : Result<GivenJson>(GivenJson());
-  if (!is_object || !json.ok()) return ClippedText(text, kMostFactText);
+  const Result<GivenJson> json = ReadJson(text, "fact");
+  if (!json.ok()) return ClippedText(text, kMostFactText);
+  if (json->kind != GivenJson::Kind::kObject) return ClippedText(json->text, kMostFactText);
   std::string list;
   for (size_t i = 0; i < json->names.size() && i < json->items.size(); ++i) {
     list += (list.empty() ? "" : "; ") + json->names[i] + ": " + json->items[i].text;
@@ -120,7 +120,7 @@ Result<std::string> ReportAppendix(const ReportedRun& of, const std::vector<Meas
                                    const StopSignal& stop) {
   std::string text = BuildFilesText(of.run);
   DeviceFacts devices;
-  MarkdownTable session({"Session", "Value"});
+  MarkdownTable session({"Fact", "Value"});
   for (const TracePart& part : of.traces.parts()) {
     RETURN_IF_ERROR(devices.Read(*part.reader, stop));
     for (const auto& [name, value] : part.reader->facts()) {

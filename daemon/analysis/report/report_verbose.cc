@@ -49,6 +49,10 @@ std::string PlainLine(std::string_view text) {
   return line;
 }
 
+std::string CountText(size_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
 std::string PercentText(double percent) {
   return NumberText(percent, 1) + " %";
 }
@@ -117,9 +121,10 @@ class VerboseReport {
                        (report_.version.empty() ? "" : " " + PlainLine(report_.version)) + "\n\n";
     text += "Run " + report_.run_id + ", tool " + report_.tool +
             (report_.device.empty() ? "" : ", " + PlainLine(report_.device)) +
-            (report_.clocks.empty() ? "" : ", " + report_.clocks) + ": " + std::to_string(reports_.launches().size()) +
-            " launches of " + std::to_string(reports_.kernels().size()) +
-            " kernels. Values are means over the launches of a kernel, percentages and rates by their time.\n\n";
+            (report_.clocks.empty() ? "" : ", " + report_.clocks) + ": " +
+            CountText(reports_.launches().size(), "launch", "launches") + " of " +
+            CountText(reports_.kernels().size(), "kernel", "kernels") +
+            ". Values are means over the launches of a kernel, percentages and rates by their time.\n\n";
     double whole = 0;
     for (size_t i = 0; i < reports_.kernels().size(); ++i) whole += TotalNs(i);
     MarkdownTable table({"#>", "Kernel", "Launches>", "Time>", "Share>", "Of a launch>", "Details"});
@@ -140,7 +145,7 @@ class VerboseReport {
 
   // Each stage under the device's roof.
   std::string RoofText() const {
-    MarkdownTable table({"Stage", "Of a launch>", "FLOP/byte>", "TFLOP/s>", "Attainable>", "Of it>", "GB/s>"});
+    MarkdownTable table({"Stage", "Of a launch>", "FLOP/byte>", "TFLOP/s>", "Attainable>", "Of attainable>", "GB/s>"});
     for (const ReportStage& stage : report_.stages) {
       if (!stage.tflop_per_s && !stage.gb_per_s) continue;
       const auto amount = [](const std::optional<double>& value) { return value ? AmountText(*value) : std::string(); };
@@ -152,12 +157,12 @@ class VerboseReport {
     }
     if (table.empty()) return "";
     std::string text = "\n## Roofline\n\n" + table.Text();
-    if (report_.roof.tflop_per_s || report_.roof.gb_per_s) {
-      text += "\nPeak: " + NumberText(report_.roof.tflop_per_s, 1) + " TFLOP/s, " +
-              NumberText(report_.roof.gb_per_s, 0) + " GB/s" +
-              (report_.roof.text.empty() ? "" : " (" + PlainLine(report_.roof.text) + ")") + ".\n";
-    }
-    return text;
+    std::string peaks;
+    if (report_.roof.tflop_per_s) peaks = AmountText(*report_.roof.tflop_per_s) + " TFLOP/s";
+    if (report_.roof.gb_per_s) peaks += (peaks.empty() ? "" : ", ") + AmountText(*report_.roof.gb_per_s) + " GB/s";
+    if (peaks.empty()) return text;
+    return text + "\nPeak: " + peaks + (report_.roof.text.empty() ? "" : " (" + PlainLine(report_.roof.text) + ")") +
+           ".\n";
   }
 
   std::string KernelText(size_t place) const {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 
 #include "storage/base/readable_text.h"
+#include "storage/trace/format/event_args.h"
 
 namespace kprof {
 
@@ -37,19 +37,8 @@ std::string CsvText(std::string_view text) {
 
 std::string JsonNumber(std::optional<double> number) {
   if (!number || !std::isfinite(*number)) return "null";
-  char text[64];
-  constexpr double kMostExact = 9e15;  // whole numbers up to there are exact
-  if (std::trunc(*number) == *number && std::abs(*number) < kMostExact) {
-    std::snprintf(text, sizeof text, "%.0f", *number == 0 ? 0 : *number);
-    return text;
-  }
-  std::snprintf(text, sizeof text, "%.17g", *number);
-  char shorter[64];  // the fewest digits that read back as the same
-  for (int digits = 1; digits < 17; ++digits) {
-    std::snprintf(shorter, sizeof shorter, "%.*g", digits, *number);
-    if (std::strtod(shorter, nullptr) == *number) return shorter;
-  }
-  return text;
+  CounterTextBuffer buffer;
+  return std::string(CounterText(*number, buffer));
 }
 
 std::string SvgBegin(double width, double height) {

@@ -1,6 +1,7 @@
 #include "daemon/ingest/ncu/kernel_sources.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "daemon/ingest/ncu/cubin_file.h"
@@ -222,8 +223,8 @@ Status KernelSources::AddTold(ReportRows& rows, int64_t launch, Source* source, 
 }
 
 Status KernelSources::AddTexts(ReportRows& rows) const {
-  const auto add = [&](uint64_t number, std::string_view language, const std::vector<std::string_view>& lines) {
-    const std::string file = "source " + std::to_string(number) + (language == "ptx" ? ".ptx" : ".cu");
+  std::set<std::string> files;  // whose text is there
+  const auto add = [&](const std::string& file, std::string_view language, const std::vector<std::string_view>& lines) {
     int64_t line = 0;
     for (const std::string_view text : lines) {
       rows.AddSourceLine(file, language, ++line, text);
@@ -233,8 +234,12 @@ Status KernelSources::AddTexts(ReportRows& rows) const {
   };
   for (const auto& [number, source] : sources_) {
     source->Open();
-    RETURN_IF_ERROR(add(number, "cuda", LinesOf(source->text, '\n')));
-    RETURN_IF_ERROR(add(number, "ptx", source->ptx));
+    const std::string name = "source " + std::to_string(number);
+    // Where all lines are of one file, which stands behind the unknown one, the text is that file's.
+    std::string file = source->lines.files.size() == 2 ? source->lines.files[1] : "";
+    if (source->text.empty() || file.empty() || !files.insert(file).second) file = name + ".cu";
+    RETURN_IF_ERROR(add(file, "cuda", LinesOf(source->text, '\n')));
+    RETURN_IF_ERROR(add(name + ".ptx", "ptx", source->ptx));
   }
   return OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,7 +35,7 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
 
   Result<Pulled> Next(v1::GetReportResponse& message, std::stop_token stop) override {
     if (!report_) {
-      RETURN_IF_ERROR(ChooseFiles());
+      ChooseFiles();
       RETURN_IF_ERROR(question_.CheckLimits(request_.timeout_ms(), 1));
       ASSIGN_OR_RETURN(const bool is_its_turn, question_.BeginTurn(timeout_ms()));
       if (!is_its_turn) return Pulled::kNothingYet;
@@ -83,28 +84,18 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
     return asked.empty() || std::find(asked.begin(), asked.end(), name) != asked.end();
   }
 
-  // Which forms and which details are asked for. Those that a report may have are known before it is made.
-  Status ChooseFiles() {
+  // Which forms are asked for. Other names are those of details: which there are is known once they are made.
+  void ChooseFiles() {
     forms_.clear();
     details_asked_.clear();
-    std::vector<std::string> names;
-    for (const ReportFile& form : ReportFiles()) {
-      names.emplace_back(form.name);
+    const std::span<const ReportFile> forms = ReportFiles();
+    for (const ReportFile& form : forms) {
       if (IsAsked(form.name)) forms_.push_back(&form);
     }
-    for (const ReportDetailMaker& maker : ReportDetailMakers()) names.emplace_back(maker.name);
     for (const std::string& name : request_.files()) {
-      const auto makes = [&name](const ReportDetailMaker& maker) { return MakesFile(maker, name); };
-      if (std::any_of(ReportDetailMakers().begin(), ReportDetailMakers().end(), makes)) {
-        details_asked_.push_back(name);
-      } else if (std::find(names.begin(), names.end(), name) == names.end()) {
-        std::string list;
-        for (const std::string& one : names) list += (list.empty() ? "" : ", ") + one;
-        return Fail(ErrorCode::kNotFound, kReportAct, "no report has a file '" + ReadableText(name) + "'",
-                    "ask for one of " + list);
-      }
+      const auto is_it = [&name](const ReportFile& form) { return form.name == name; };
+      if (std::none_of(forms.begin(), forms.end(), is_it)) details_asked_.push_back(name);
     }
-    return OkStatus();
   }
 
   Status Make(std::stop_token stop) {
@@ -158,10 +149,20 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
     for (const std::string& name : details_asked_) {
       const auto is_made = [&name](const ReportDetail& detail) { return detail.name == name; };
       if (std::any_of(details_.begin(), details_.end(), is_made)) continue;
+      details_.clear();
+      ASSIGN_OR_RETURN(const std::vector<ReportDetail> all, MakeReportDetails(of, report, {}, stop));
       return Fail(ErrorCode::kNotFound, kReportAct, "the report of this run has no file '" + ReadableText(name) + "'",
-                  "see which it has: kprofctl report " + report.run_id + " -o FOLDER");
+                  "ask for one of " + NamesOf(all));
     }
     return OkStatus();
+  }
+
+  static std::string NamesOf(const std::vector<ReportDetail>& details) {
+    constexpr size_t kMostNamed = 50;
+    std::string list;
+    for (const ReportFile& form : ReportFiles()) list += (list.empty() ? "" : ", ") + std::string(form.name);
+    for (size_t i = 0; i < std::min(details.size(), kMostNamed); ++i) list += ", " + details[i].name;
+    return list + (details.size() > kMostNamed ? ", ..." : "");
   }
 
   Result<ReportedRun> Open(TraceWork& work, const TraceQuestion& question, std::vector<TrustReason>& broken) {

@@ -37,12 +37,14 @@ class SampleReport {
         rules_(RuleSideTable()),
         instances_(InstanceSideTable()),
         instructions_(InstructionSideTable()),
-        sources_(SourceTextSideTable()) {}
+        sources_(SourceTextSideTable()),
+        sections_(SectionSideTable()),
+        attributes_(DeviceAttributeSideTable()) {}
 
   // Its number. Without a device name the launch has rows of `metric` alone.
   int64_t AddLaunch(const std::string& kernel, const Numbers& numbers,
                     const std::string& device_name = "NVIDIA H100 80GB HBM3", const std::string& range = "",
-                    int64_t device = 0) {
+                    int64_t device = 0, const std::string& mangled = "") {
     const int64_t launch = count_++;
     if (!device_name.empty()) {
       std::vector<int64_t> row(launches_.columns.size(), kNoValue);
@@ -54,6 +56,7 @@ class SampleReport {
       set(LaunchColumn::kDevice, device);
       set(LaunchColumn::kDeviceName, part_.StringNumber(device_name));
       set(LaunchColumn::kComputeCapability, part_.StringNumber("9.0"));
+      if (!mangled.empty()) set(LaunchColumn::kMangled, part_.StringNumber(mangled));
       if (!range.empty()) set(LaunchColumn::kRange, part_.StringNumber(range));
       launches_.Add(row);
     }
@@ -70,12 +73,12 @@ class SampleReport {
   }
   void AddRule(int64_t launch, const std::string& rule, const std::string& type, const std::string& message,
                double speedup_percent, const std::string& metric = "", double metric_value = 0,
-               const std::string& speedup_type = "global") {
-    rules_.Add(std::vector<int64_t>{
-        launch, kNoValue, part_.StringNumber(rule), part_.StringNumber(rule + " title"), part_.StringNumber("Section"),
-        part_.StringNumber(type), part_.StringNumber(message), part_.StringNumber(speedup_type),
-        std::bit_cast<int64_t>(speedup_percent), metric.empty() ? kNoValue : part_.StringNumber(metric),
-        std::bit_cast<int64_t>(metric_value), kNoValue});
+               const std::string& speedup_type = "global", const std::string& section = "Section") {
+    rules_.Add(std::vector<int64_t>{launch, kNoValue, part_.StringNumber(rule), part_.StringNumber(rule + " title"),
+                                    part_.StringNumber(section), part_.StringNumber(type), part_.StringNumber(message),
+                                    part_.StringNumber(speedup_type), std::bit_cast<int64_t>(speedup_percent),
+                                    metric.empty() ? kNoValue : part_.StringNumber(metric),
+                                    std::bit_cast<int64_t>(metric_value), kNoValue});
   }
   void AddInstance(int64_t launch, const std::string& name, int64_t address, double value) {
     instances_.Add(std::vector<int64_t>{launch, part_.StringNumber(name), kNoValue, address,
@@ -86,14 +89,23 @@ class SampleReport {
                                            file.empty() ? kNoValue : part_.StringNumber(file),
                                            file.empty() ? kNoValue : line});
   }
-  void AddSource(const std::string& file, int64_t line, const std::string& text) {
+  void AddSource(const std::string& file, int64_t line, const std::string& text, const std::string& language = "cuda") {
     sources_.Add(
-        std::vector<int64_t>{part_.StringNumber(file), part_.StringNumber("cuda"), line, part_.StringNumber(text)});
+        std::vector<int64_t>{part_.StringNumber(file), part_.StringNumber(language), line, part_.StringNumber(text)});
+  }
+  void AddSection(int64_t launch, const std::string& section, const std::string& title, int64_t place,
+                  const std::string& metric, const std::string& label) {
+    sections_.Add(std::vector<int64_t>{launch, part_.StringNumber(section), part_.StringNumber(title), place,
+                                       part_.StringNumber(metric), part_.StringNumber(label)});
+  }
+  void AddAttribute(const std::string& name, double value) {
+    attributes_.Add(std::vector<int64_t>{0, part_.StringNumber(name), std::bit_cast<int64_t>(value), kNoValue});
   }
 
   SamplePart& Finish() {
     uint32_t number = 0;
-    for (const SideRows* rows : {&launches_, &metrics_, &texts_, &rules_, &instances_, &instructions_, &sources_}) {
+    for (const SideRows* rows :
+         {&launches_, &metrics_, &texts_, &rules_, &instances_, &instructions_, &sources_, &sections_, &attributes_}) {
       if (rows->size() == 0) continue;
       EXPECT_TRUE(part_.writer().AddSideTable(number, rows->table).ok());
       const Status added = part_.writer().AddSideSegment(EncodeSideRows(number, *rows, 0, rows->size()));
@@ -112,6 +124,8 @@ class SampleReport {
   SideRows instances_;
   SideRows instructions_;
   SideRows sources_;
+  SideRows sections_;
+  SideRows attributes_;
   int64_t count_ = 0;
 };
 

@@ -80,7 +80,6 @@ class KernelCode::Loader {
  private:
   struct Kernel {
     KernelCode code;
-    bool has_code = false;
     std::unordered_map<int64_t, size_t> places;  // of instructions, by their addresses
     std::unordered_map<int64_t, size_t> counts;  // by the numbers of names; kLeftOut
   };
@@ -141,9 +140,9 @@ class KernelCode::Loader {
                               ASSIGN_OR_RETURN(const size_t place, PlaceOf(group, *of, row[kAddress]));
                               CodeInstruction& instruction = of->code.instructions_[place];
                               if (instruction.offset_bytes != kNoValue) return OkStatus();
-                              instruction = {row[kAddress], row[kOffset], row[kLine],
+                              const bool has_line = row[kLine] >= 1 && row[kLine] <= kMostLine;
+                              instruction = {row[kAddress], row[kOffset], has_line ? row[kLine] : kNoValue,
                                              row[kFile],    row[kSass],   row[kPtx]};
-                              of->has_code = true;
                               return OkStatus();
                             });
   }
