@@ -185,6 +185,26 @@ class ReportTest(ReadsReports, ToolTest):
 
 
 class ImportedReportTest(kprof_testing.DaemonTest):
+    def report_of_golden(self, name, *options):
+        run = self.ctl.json("import", os.path.join(kprof_testing.ROOT, "tests", "golden", "traces", name))
+        return self.ctl.run("report", run["id"], *options).text
+
+    def test_of_a_trace_of_two_ranks(self):
+        text = self.report_of_golden("two_ranks")
+        self.assertEqual(text.count("\n| gemm_128x128 | "), 1)  # of both ranks
+        self.assertIn("\n| 0 | 0 | 0.700 | 31.6 | 21.3 | 1.4 | 55.8 | 48.6 | 0.0 | 7.2 |\n| 1 | 1 | 0.700 | ", text)
+        self.assertIn("\n| 0 | 0 | communication | 0.149 | 0.071 | 0.079 | 47.3 |\n", text)
+        self.assertIn("\n| 1 | 1 | 0.501 | 199.20 | host_wait | nothing | Memset", text)
+        timeline = json.loads(self.report_of_golden("two_ranks", "--format", "json"))["timeline"]
+        self.assertEqual([device["rank"] for device in timeline["devices"]], [0, 1])
+        self.assertEqual(timeline["devices"][1]["total_ns"], 700_000)
+        self.assertEqual([of["launches"] for of in timeline["launches"]], [5, 3])
+
+    def test_occupancy_is_what_the_profiler_of_the_trace_estimated(self):
+        text = self.report_of_golden("occupancy.json")
+        self.assertRegex(text, r"\n\| \w+ \| \d+\.\d\d \| -- \| -- \| \d+\.\d \| ")
+        self.assertIn("Note: Occ% is what the trace's profiler estimated from the launches, and not a measurement\n", text)
+
     def test_of_a_public_table(self):
         path = os.path.join(kprof_testing.DATA, "ncu", "t4_copy_blocked_details.csv")
         if not os.path.exists(path):

@@ -69,4 +69,10 @@ struct KindAnswer {
 Result<KindAnswer> AskKind(const std::string& name, const AnalysisTraces& traces,
                            const std::map<std::string, std::string>& given, const StopSignal& stop);
 
+// The same of traces that may be too long for it: nothing, and a note, where it needs more memory than it may have.
+// REQUIRES: the options are right, as that fails with kUsage, too.
+Result<std::optional<KindAnswer>> AskKindIfItFits(const std::string& name, const AnalysisTraces& traces,
+                                                  const std::map<std::string, std::string>& given,
+                                                  const StopSignal& stop, std::vector<std::string>& notes);
+
 }  // namespace kprof

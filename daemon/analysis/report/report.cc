@@ -191,8 +191,13 @@ class ReportMaker {
   Status AddFindings() {
     std::map<std::string, std::string> given;
     if (has_kernels_ && !of_.stages.empty()) given.emplace("stages", of_.stages);
-    ASSIGN_OR_RETURN(const KindAnswer findings, AskKind("findings", of_.traces, given, stop_));
-    const AnswerTable rows = findings.table("findings");
+    ASSIGN_OR_RETURN(const std::optional<KindAnswer> findings,
+                     AskKindIfItFits("findings", of_.traces, given, stop_, report_.notes));
+    if (!findings) {
+      report_.left_out.emplace_back("findings");
+      return OkStatus();
+    }
+    const AnswerTable rows = findings->table("findings");
     for (size_t row = 0; row < rows.size(); ++row) {
       const std::string kernel = rows.Text(row, "kernel");
       for (size_t i = 0; i < report_.stages.size(); ++i) {
@@ -212,7 +217,7 @@ class ReportMaker {
                                        rows.Text(row, "hint"), rows.Text(row, "source"),
                                        kernel.empty() ? kernel : ShortKernelName(kernel)});
     }
-    AddNotesOf(findings.answer, report_);
+    AddNotesOf(findings->answer, report_);
     return OkStatus();
   }
 
@@ -261,10 +266,28 @@ class ReportMaker {
     return std::nullopt;
   }
 
+  using Occupancies = std::map<std::string, std::pair<double, double>>;  // by kernel: percent x ns, ns
+
+  Result<Occupancies> ReadOccupancies() {
+    Occupancies occupancies;
+    ASSIGN_OR_RETURN(const std::optional<KindAnswer> fills,
+                     AskKindIfItFits("occupancy", of_.traces, {}, stop_, report_.notes));
+    if (!fills) return occupancies;
+    const AnswerTable rows = fills->table("kernels");
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const std::optional<double> percent = rows.Number(row, "occupancy_percent");
+      if (!percent) continue;
+      const double ns = rows.Number(row, "sum_ns").value_or(0);
+      auto& [sum, known_ns] = occupancies[rows.Text(row, "name")];
+      sum += *percent * ns;
+      known_ns += ns;
+    }
+    return occupancies;
+  }
+
   // Kernels of one name are one stage, whichever ranks ran them.
   Status AddStagesOfTrace() {
     ASSIGN_OR_RETURN(const KindAnswer kernels, AskKind("kernel-breakdown", of_.traces, {}, stop_));
-    ASSIGN_OR_RETURN(const KindAnswer fills, AskKind("occupancy", of_.traces, {}, stop_));
     const AnswerTable rows = kernels.table("kernels");
     std::map<std::string, ReportStage> stages;
     for (size_t row = 0; row < rows.size(); ++row) {
@@ -273,17 +296,9 @@ class ReportMaker {
       stage.total_ns = stage.total_ns.value_or(0) + rows.Number(row, "sum_ns").value_or(0);
       report_.measured_ns = report_.measured_ns.value_or(0) + rows.Number(row, "sum_ns").value_or(0);
     }
-    std::map<std::string, std::pair<double, double>> occupancies;  // percent x ns, ns
-    const AnswerTable filled = fills.table("kernels");
-    for (size_t row = 0; row < filled.size(); ++row) {
-      const std::optional<double> percent = filled.Number(row, "occupancy_percent");
-      if (!percent) continue;
-      const double ns = filled.Number(row, "sum_ns").value_or(0);
-      auto& [sum, known_ns] = occupancies[filled.Text(row, "name")];
-      sum += *percent * ns;
-      known_ns += ns;
-    }
+    ASSIGN_OR_RETURN(const Occupancies occupancies, ReadOccupancies());
     std::vector<const std::pair<const std::string, ReportStage>*> order;
+    order.reserve(stages.size());
     for (const auto& stage : stages) order.push_back(&stage);
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
       return a->second.total_ns.value_or(0) > b->second.total_ns.value_or(0);
@@ -352,6 +367,10 @@ void AddChanges(const Report& baseline, Report& report) {
 }
 
 }  // namespace
+
+bool IsLeftOut(const Report& report, std::string_view analysis) {
+  return std::find(report.left_out.begin(), report.left_out.end(), analysis) != report.left_out.end();
+}
 
 std::string ProfileFolder(const Report& report) {
   std::string params;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -83,7 +84,7 @@ struct ReportLaunches {
   std::optional<int64_t> rank;
   int64_t launches = 0;
   int64_t short_launches = 0;    // their work took less time than their calls
-  int64_t delayed_launches = 0;  // their work began long after their calls, as other work was before it
+  int64_t delayed_launches = 0;  // their work began more than 100 us after their calls
   double call_ns = 0;            // of all
   double delay_ns = 0;           // of all
 };
@@ -124,7 +125,10 @@ struct Report {
   std::vector<ReportGap> gaps;            // the longest first
   std::vector<TrustReason> trust;
   std::vector<std::string> notes;
+  std::vector<std::string> left_out;  // analyses for which the trace is too long; notes say so
 };
+
+bool IsLeftOut(const Report& report, std::string_view analysis);
 
 // Where the run stands in a tree of profiles: "ncu/mla/b=32_s=16/20261128-101500", in UTC. Each step is one name of
 // letters, digits and . _ - + = @ , and says what it is where nobody named it: "no-params".

@@ -7,12 +7,9 @@ namespace kprof {
 namespace {
 
 constexpr ReportDetailMaker kReportDetailMakers[] = {
-    {"timeline.svg", &MakeTimelineChart},
-    {"report-verbose.md", &MakeVerboseReport},
-    {"source-*.md", &MakeAnnotatedSources},
-    {"sass-*.csv", &MakeInstructionTables},
-    {"ptx-*.ptx", &MakePtxTexts},
-    {"*.csv", &MakeReportTables},
+    {"timeline.svg", &MakeTimelineChart},   {"report-verbose.md", &MakeVerboseReport},
+    {"source-*.md", &MakeAnnotatedSources}, {"sass-*.csv", &MakeInstructionTables},
+    {"ptx-*.ptx", &MakePtxTexts},           {"*.csv", &MakeReportTables},
 };
 
 }  // namespace

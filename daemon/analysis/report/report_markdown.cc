@@ -61,6 +61,7 @@ std::string Opportunities(const Report& report) {
     const std::string advice = AdviceOf(one);
     if (!advice.empty()) text += "   " + of + CellText(advice) + "\n";
   }
+  if (IsLeftOut(report, "findings")) return "Not known: the trace is too long for it, see the notes.\n";
   return text.empty() ? "None: no rule fired on what was measured.\n" : text;
 }
 

@@ -1,6 +1,7 @@
 // Answers of analyses as CSV, for spreadsheets and scripts: those about kernels that a profiler measured, or those
 // about a trace, by what the run has.
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,7 +64,8 @@ std::string CsvOf(const AnalysisTable& table, std::span<const AnalysisAnswer::Ro
 }  // namespace
 
 Status MakeReportTables(const ReportedRun& of, const Report& report, const StopSignal& stop, ReportDetailList& files) {
-  static_cast<void>(report);
+  static_cast<void>(report);  // has the notes on what does not fit, too
+  std::vector<std::string> notes;
   bool has_kernels = false;
   bool has_slices = false;
   for (const TracePart& part : of.traces.parts()) {
@@ -74,10 +76,13 @@ Status MakeReportTables(const ReportedRun& of, const Report& report, const StopS
     for (const ReportTable& one : tables) {
       std::map<std::string, std::string> given;
       if (one.takes_stages && !of.stages.empty()) given.emplace("stages", of.stages);
-      ASSIGN_OR_RETURN(const KindAnswer answer, AskKind(one.kind, of.traces, given, stop));
-      for (size_t i = 0; i < answer.kind->tables.size(); ++i) {
-        if (answer.kind->tables[i].name != std::string_view(one.table)) continue;
-        RETURN_IF_ERROR(files.Add(one.file, "text/csv", CsvOf(answer.kind->tables[i], answer.answer.rows(i))));
+      ASSIGN_OR_RETURN(const std::optional<KindAnswer> answer,
+                       AskKindIfItFits(one.kind, of.traces, given, stop, notes));
+      if (!answer) continue;
+      const std::vector<AnalysisTable>& answered = answer->kind->tables;
+      for (size_t i = 0; i < answered.size(); ++i) {
+        if (answered[i].name != std::string_view(one.table)) continue;
+        RETURN_IF_ERROR(files.Add(one.file, "text/csv", CsvOf(answered[i], answer->answer.rows(i))));
       }
     }
     return OkStatus();

@@ -1,7 +1,9 @@
 #include "daemon/analysis/report/report_timeline.h"
 
 #include <algorithm>
-#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -15,6 +17,9 @@
 namespace kprof {
 namespace {
 
+constexpr const char* kLaunchStats = "launch-stats";
+constexpr const char* kIdleBreakdown = "idle-breakdown";
+constexpr const char* kTooLong = "The trace is too long for it: see the notes.\n";
 constexpr size_t kMostDevices = 256;
 constexpr size_t kMostReportedGaps = 20;
 constexpr size_t kShownDevices = 16;
@@ -98,8 +103,13 @@ class TraceTimesReader {
   }
 
   Status AddLaunches() {
-    ASSIGN_OR_RETURN(const KindAnswer answer, AskKind("launch-stats", traces_, {}, stop_));
-    const AnswerTable rows = answer.table("ranks");
+    ASSIGN_OR_RETURN(const std::optional<KindAnswer> answer,
+                     AskKindIfItFits(kLaunchStats, traces_, {}, stop_, report_.notes));
+    if (!answer) {
+      report_.left_out.emplace_back(kLaunchStats);
+      return OkStatus();
+    }
+    const AnswerTable rows = answer->table("ranks");
     for (size_t row = 0; row < rows.size() && report_.launches.size() < kMostDevices; ++row) {
       const auto count = [&](std::string_view column) {
         return static_cast<int64_t>(rows.Number(row, column).value_or(0));
@@ -113,8 +123,13 @@ class TraceTimesReader {
   }
 
   Status AddIdleTimes() {
-    ASSIGN_OR_RETURN(const KindAnswer answer, AskKind("idle-breakdown", traces_, {}, stop_));
-    const AnswerTable idle = answer.table("devices");
+    ASSIGN_OR_RETURN(const std::optional<KindAnswer> answer,
+                     AskKindIfItFits(kIdleBreakdown, traces_, {}, stop_, report_.notes));
+    if (!answer) {
+      report_.left_out.emplace_back(kIdleBreakdown);
+      return OkStatus();
+    }
+    const AnswerTable idle = answer->table("devices");
     for (size_t row = 0; row < idle.size(); ++row) {
       const DeviceKey key = KeyOf(idle, row);
       const bool has_launches = std::any_of(report_.launches.begin(), report_.launches.end(),
@@ -126,8 +141,8 @@ class TraceTimesReader {
         break;
       }
     }
-    AddGaps(answer.table("gaps"));
-    AddNotesOf(answer.answer, report_);
+    AddGaps(answer->table("gaps"));
+    AddNotesOf(answer->answer, report_);
     return OkStatus();
   }
 
@@ -226,6 +241,7 @@ std::string OverlapTable(const Report& report) {
 }
 
 std::string LaunchesTable(const Report& report) {
+  if (IsLeftOut(report, kLaunchStats)) return kTooLong;
   if (report.launches.empty()) return "No launches are recorded.\n";
   std::string text = TimelineHead({"Rank", "Launches", "Short%", "Delayed%", "Mean call (us)", "Mean delay (us)"});
   for (size_t i = 0; i < report.launches.size() && i < kShownDevices; ++i) {
@@ -237,12 +253,11 @@ std::string LaunchesTable(const Report& report) {
                      ShareText(static_cast<double>(of.delayed_launches), count),
                      NumberText(of.call_ns / count / kThousand, 2), NumberText(of.delay_ns / count / kThousand, 2)});
   }
-  return text +
-         "\nShort: the work took less time than its call. Delayed: it began more than 100 us after its call, as other "
-         "work was before it.\n";
+  return text + "\nShort: the work took less time than its call. Delayed: it began more than 100 us after its call.\n";
 }
 
 std::string GapsTable(const Report& report) {
+  if (IsLeftOut(report, kIdleBreakdown)) return kTooLong;
   if (report.gaps.empty()) return "None.\n";
   std::string text = TimelineHead({"Rank", "Device", "Begin (ms)", "Gap (us)", "Cause", "Host", "Before", "After"});
   const auto cell = [](const std::string& name) {

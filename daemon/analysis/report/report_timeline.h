@@ -1,5 +1,5 @@
-// What a report says of a trace's time: its share by what devices did, how much of communication and copies is hidden
-// behind compute, why devices were idle, how work came to them, and the longest gaps.
+// The time of a trace, as its report tells it: shares by what devices did, how much of communication and copies is
+// hidden behind compute, why devices were idle, how work came to them, and the longest gaps.
 //
 // One thread, that of the parts.
 #pragma once

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -140,7 +143,7 @@ class PanelReader {
     for (const Interval& piece : together) times_[track].busy_ns += piece.end_ns - piece.begin_ns;
     for (const LaneWork work : {LaneWork::kCall, LaneWork::kWait}) {
       for (const Interval& piece : pieces[static_cast<size_t>(work)]) {
-        times_[track].call_ns += piece.end_ns - piece.begin_ns;
+        times_[track].call_ns = SaturatingSum(times_[track].call_ns, piece.end_ns - piece.begin_ns);
       }
     }
   }
@@ -233,17 +236,26 @@ class PanelReader {
       std::vector<PartSlice> slices;
       MemoryCharge charge(traces_.take_memory());
       RETURN_IF_ERROR(ReadSlices(traces_.parts()[part_], filter, stop_, charge, slices));
+      SortByLength(slices);
+      std::vector<size_t> taken(panel.lanes.size(), 0);
       for (const PartSlice& slice : slices) {
         const auto lane = lanes_.find(slice.track);
-        if (lane == lanes_.end()) continue;
-        std::vector<TimelineBox>& boxes = panel.lanes[lane->second].boxes;
+        if (lane == lanes_.end() || taken[lane->second]++ >= most) continue;
         ASSIGN_OR_RETURN(const std::string name, reader().ReadString(slice.name));
-        boxes.push_back({slice.begin_ns, slice.end_ns, static_cast<LaneWork>(work), 0, ShortKernelName(name)});
-        if (boxes.size() >= 8 * most) KeepLongest(boxes, most);
+        panel.lanes[lane->second].boxes.push_back(
+            {slice.begin_ns, slice.end_ns, static_cast<LaneWork>(work), 0, ShortKernelName(name)});
       }
     }
     for (TimelineLane& lane : panel.lanes) KeepLongest(lane.boxes, most);
     return OkStatus();
+  }
+
+  // The longest first.
+  static void SortByLength(std::vector<PartSlice>& slices) {
+    std::sort(slices.begin(), slices.end(), [](const PartSlice& a, const PartSlice& b) {
+      return std::tuple(-a.length_ns(), a.begin_ns, a.track, a.name) <
+             std::tuple(-b.length_ns(), b.begin_ns, b.track, b.name);
+    });
   }
 
   // In the order of time.
@@ -259,12 +271,17 @@ class PanelReader {
     });
   }
 
+  // Too many to tell apart are one box with their number.
   Status ReadSteps(TimelinePanel& panel) {
     ASSIGN_OR_RETURN(const FoundSteps found, FindSteps(traces_, part_, "", stop_));
+    if (found.steps.size() > ShareOf(kMostSteps)) {
+      panel.steps.push_back({found.steps.front().begin_ns, found.steps.back().end_ns, LaneWork::kHost, 0,
+                             std::to_string(found.steps.size()) + " steps"});
+      return OkStatus();
+    }
     for (const StepRange& step : found.steps) {
       panel.steps.push_back({step.begin_ns, step.end_ns, LaneWork::kHost, 0, step.name});
     }
-    KeepLongest(panel.steps, ShareOf(kMostSteps));
     return OkStatus();
   }
 
@@ -283,10 +300,7 @@ class PanelReader {
         return step.begin_ns == slice.begin_ns && step.end_ns == slice.end_ns;
       });
     };
-    std::sort(slices.begin(), slices.end(), [](const PartSlice& a, const PartSlice& b) {
-      return std::tuple(-a.length_ns(), a.begin_ns, a.track, a.name) <
-             std::tuple(-b.length_ns(), b.begin_ns, b.track, b.name);
-    });
+    SortByLength(slices);
     for (const PartSlice& slice : slices) {
       if (panel.ranges.size() == ShareOf(kMostRanges)) break;
       if (is_step(slice)) continue;

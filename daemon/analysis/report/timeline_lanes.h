@@ -40,7 +40,7 @@ struct TimelineLane {
   std::vector<TimelineBox> boxes;                     // in the order of time
 };
 
-// What one part has. Parts have clocks of their own.
+// The lanes of one part. Parts have clocks of their own.
 struct TimelinePanel {
   std::string name;  // "rank 3"; empty: of the only part without a rank
   Interval whole;

@@ -12,8 +12,8 @@
 
 namespace kprof {
 
-// Next fails as the look-up of the runs does (object_lookup.h), with kNotFound for a file that the report does not have, as the
-// question's turn does (trace_question.h), and as MakeReport does.
+// Next fails as the look-up of the runs does (object_lookup.h), with kNotFound for a file that the report does not
+// have, as the question's turn does (trace_question.h), and as MakeReport does.
 std::unique_ptr<PullSource<v1::GetReportResponse>> MakeReportSource(const ServiceContext& context, const Caller& caller,
                                                                     const v1::GetReportRequest& request);
 

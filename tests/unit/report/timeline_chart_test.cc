@@ -121,6 +121,19 @@ TEST_F(TimelineTest, RangesLieBelowThoseAroundThem) {
   }
 }
 
+TEST_F(TimelineTest, StepsThatAreTooManyAreOneBox) {
+  std::vector<SampleSlice> slices;
+  for (int64_t i = 0; i < 200; ++i) {
+    slices.push_back({i * 100, 100, kMain, "ProfilerStep#" + std::to_string(i), "user_annotation"});
+    slices.push_back({i * 100, 50, kStream7, "gemm", "kernel"});
+  }
+  AddPart(slices);
+  const TimelinePanel panel = Read().panels.at(0);
+  ASSERT_EQ(panel.steps.size(), 1U);
+  EXPECT_EQ(panel.steps.front().name, "200 steps");
+  EXPECT_EQ(panel.steps.front().length_ns(), 20'000);
+}
+
 TEST_F(TimelineTest, EachRankHasAPanel) {
   for (int64_t rank = 0; rank < 10; ++rank) AddPart({{0, 100, kStream7, "gemm", "kernel"}}, rank);
   const Timeline timeline = Read();
@@ -149,6 +162,27 @@ TEST_F(TimelineTest, ThePictureNamesLanesUnitsAndShares) {
   EXPECT_THAT(picture, HasSubstr("time from the first slice (us)</text>"));
   EXPECT_THAT(picture, HasSubstr("compute</text>"));
   EXPECT_THAT(picture, Not(HasSubstr("communication</text>")));
+}
+
+TEST_F(TimelineTest, TimesBeyondAllMeasureAreDrawn) {
+  constexpr int64_t kFar = int64_t{1} << 61;
+  AddPart({{-kFar, 2 * kFar - 1, kStream7, "gemm", "kernel"},
+           {-kFar, 3 * kFar - 1, kMain, "cudaLaunchKernel", "cuda_runtime"},
+           {kFar, kFar - 1, kMain, "cudaDeviceSynchronize", "cuda_runtime"},
+           {kFar, kNoValue, kStream8, "no end", "kernel"}});
+  const std::string picture = DrawTimeline(Read(), "far");
+  EXPECT_THAT(picture, HasSubstr("time from the first slice (s)"));
+  EXPECT_THAT(picture, Not(HasSubstr("nan")));
+  EXPECT_THAT(picture, Not(HasSubstr("inf")));
+}
+
+TEST_F(TimelineTest, MemoryIsAskedFor) {
+  AddPart({{0, 100, kStream7, "gemm", "kernel"}});
+  const TakeMemory none = [](int64_t) { return Fail(ErrorCode::kUsage, "draw", "too much", "ask for less"); };
+  const AnalysisTraces traces(parts_, {"01jd"}, none);
+  const Result<Timeline> timeline = ReadTimeline(traces, StopSignal());
+  ASSERT_FALSE(timeline.ok());
+  EXPECT_EQ(timeline.status().code(), ErrorCode::kUsage);
 }
 
 TEST_F(TimelineTest, ABusyTraceMakesABoundedPictureAndTheSameEachTime) {
