@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kMostHeadBytes = 64 << 10;
 constexpr size_t kMostEntryBytes = 2 << 20;
+constexpr size_t kMostPtxBytes = 8 << 20;  // of all kernels
 constexpr std::string_view kPtxLanguage = "ptx";
 constexpr std::string_view kEntryWord = ".entry";
 
@@ -101,10 +102,15 @@ class PtxFinder {
                ": the head of the module and this kernel. Other functions of the module are left out.\n" + head_;
       depth_ = 0;
       has_body_ = false;
+      is_cut_ = false;
     }
-    if (into_->size() < kMostEntryBytes) {
+    const bool has_room = into_->size() < kMostEntryBytes && bytes_ < kMostPtxBytes;
+    if (has_room) {
       *into_ += line + "\n";
-      if (into_->size() >= kMostEntryBytes) *into_ += "// The rest is left out.\n";
+      bytes_ += line.size() + 1;
+    } else if (!is_cut_) {
+      *into_ += "// The rest is left out.\n";
+      is_cut_ = true;
     }
     for (const char c : std::string_view(line).substr(0, line.find("//"))) {
       if (c == '{') has_body_ = true;
@@ -130,6 +136,8 @@ class PtxFinder {
   std::string* into_ = nullptr;  // the text of the entry that the lines belong to
   int64_t depth_ = 0;
   bool has_body_ = false;
+  bool is_cut_ = false;
+  size_t bytes_ = 0;  // of all entries
 };
 
 }  // namespace

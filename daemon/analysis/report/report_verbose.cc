@@ -35,11 +35,9 @@ constexpr std::string_view kAttributePrefix = "device__attribute_";
 constexpr std::string_view kStallRatioPrefix = "smsp__average_warps_issue_stalled_";
 constexpr std::string_view kStallRatioEnding = "_per_issue_active.ratio";
 
-using StallCounts = std::vector<std::pair<std::string, double>>;
-
 struct CodeOfKernel {
-  StallCounts stalls;      // samples, the most first
-  bool has_lines = false;  // instructions with numbers
+  std::map<std::string, double> stalls;  // samples by reason
+  bool has_lines = false;                // instructions with numbers
 };
 
 std::string PlainLine(std::string_view text) {
@@ -104,7 +102,7 @@ class VerboseReport {
             CodeOfKernel& of = code_[code.kernel()];
             of.has_lines |= code.has_numbers();
             const CodeTotals totals = code.TotalsOf(code.with_numbers());
-            for (const auto& [reason, samples] : totals.stalls) of.stalls.emplace_back(reason, samples);
+            for (const auto& [reason, samples] : totals.stalls) of.stalls[std::string(reason)] += samples;
             return OkStatus();
           }));
     }
@@ -343,7 +341,8 @@ class VerboseReport {
   // Samples of warps by what they waited for; without samples the cycles of each instruction.
   std::string StallText(size_t place, std::set<std::string_view>& shown) const {
     const auto code = code_.find(place);
-    StallCounts stalls = code == code_.end() ? StallCounts() : code->second.stalls;
+    std::vector<std::pair<std::string, double>> stalls;
+    if (code != code_.end()) stalls.assign(code->second.stalls.begin(), code->second.stalls.end());
     const bool has_samples = !stalls.empty();
     if (!has_samples) {
       for (const MeasuredMetric& metric : metrics_->Of(place)) {

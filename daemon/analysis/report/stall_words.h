@@ -1,4 +1,4 @@
-// What a warp waits for, in words. Pure.
+// The reasons of stalls in words. Pure.
 #pragma once
 
 #include <string_view>

@@ -18,8 +18,8 @@ constexpr std::string_view kNotIssuedEnding = "_not_issued";
 constexpr std::string_view kExecutedNames[] = {"inst_executed", "sass__inst_executed"};  // the first that is there
 constexpr size_t kGroupInstructions = 16'384;
 constexpr size_t kUntoldInstructions = 2'048;  // of a kernel whose code the report does not have
-constexpr size_t kMostNumbers = 4 << 20;       // of a group, eight bytes each
-constexpr int64_t kMostLine = 4 << 20;         // of a source file
+constexpr size_t kMostNumbers = 2 << 20;       // of a group, eight bytes each
+constexpr int64_t kMostLine = 1 << 20;         // of a source file
 
 struct CountMeaning {
   CodeCountKind kind = CodeCountKind::kOther;

@@ -44,7 +44,7 @@ enum class CodeCountKind : uint8_t {
   kOther,
 };
 
-// What one metric counted, instruction by instruction.
+// The counts of one metric, instruction by instruction.
 struct CodeCounts {
   CodeCountKind kind = CodeCountKind::kOther;
   std::string metric;

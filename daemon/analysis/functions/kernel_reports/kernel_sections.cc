@@ -144,9 +144,10 @@ class KernelSections::PartLoader {
           if (row[kLaunch] != last_launch) said.clear();
           last_launch = row[kLaunch];
           const int64_t count = said[{row[kSection], row[kRule]}]++;
-          RuleSum& sum = sums_[{*kernel, row[kSection], row[kRule], count}];
+          const auto key = std::tuple(*kernel, row[kSection], row[kRule], count);
+          if (rules_of_[*kernel] >= kMostRules && !sums_.contains(key)) return OkStatus();
+          RuleSum& sum = sums_[key];
           if (sum.rule.section == SIZE_MAX) {
-            if (rules_of_[*kernel] >= kMostRules) return OkStatus();
             ASSIGN_OR_RETURN(const size_t place, SectionOf(*kernel, row[kSection]));
             if (place == SIZE_MAX) return OkStatus();
             ++rules_of_[*kernel];

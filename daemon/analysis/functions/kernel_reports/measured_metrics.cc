@@ -55,12 +55,12 @@ class MeasuredMetrics::PartLoader {
   static MeasuredMetric* At(const Sum& sum) { return &sum.metric->metrics[sum.place]; }
 
   Result<Sum*> SumOf(size_t kernel, int64_t name) {
+    const auto wanted = to_.kernels_.find(kernel);
+    if (wanted == to_.kernels_.end() || name == kNoValue) return nullptr;
     const uint64_t key = static_cast<uint64_t>(kernel) << 40 ^ static_cast<uint64_t>(name);
     const auto [known, is_new] = sums_.try_emplace(key);
     Sum& sum = known->second;
     if (!is_new) return sum.metric == nullptr ? nullptr : &sum;
-    const auto wanted = to_.kernels_.find(kernel);
-    if (wanted == to_.kernels_.end() || name == kNoValue) return nullptr;
     RETURN_IF_ERROR(to_.charge_->Grow(sizeof(Sum) + 32));
     ASSIGN_OR_RETURN(std::string text, reader_.ReadString(name));
     Kernel& of = wanted->second;
