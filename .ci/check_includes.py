@@ -23,6 +23,7 @@ GRPC_ROOMS = ("proto", "daemon/rpc", "client/cpp", "client/cli", "client/web", "
 # Folders that see less than their room may: the files that small or foreign programs are made of.
 SEES_ONLY = {
     "daemon/launch": ("storage/base", "storage/crypto"),
+    "daemon/launch/given": ("storage/base",),
     "daemon/capture": ("storage/base", "storage/crypto", "daemon/launch"),
     "daemon/process/supervisor": ("storage/base", "storage/crypto", "daemon/launch", "daemon/capture"),
     "daemon/helper": ("storage/base", "storage/crypto", "daemon/launch", "daemon/capture", "daemon/base", "daemon/process"),
@@ -36,7 +37,8 @@ NOT_IN_EXTENSION = ("storage/trace/write/", "storage/trace/levels/", "storage/tr
                     "daemon/analysis/sql/attach/")
 # But for these of their headers, which are complete without a .cc as far as the extension uses them; its link holds that.
 ALSO_IN_EXTENSION = ("storage/catalog/run_row.h", "storage/trace/levels/counter_levels.h", "storage/trace/levels/detail_levels.h")
-EXTENSION = ("storage/trace/format/", "storage/trace/read/", "storage/trace_sql/", "daemon/devices/peaks/", "daemon/analysis/")
+EXTENSION = ("storage/trace/format/", "storage/trace/read/", "storage/trace_sql/", "daemon/devices/peaks/", "daemon/launch/given/",
+             "daemon/analysis/")
 # Headers of proto/ that are no message of gRPC's, and who may see them.
 WIRE = {"proto/inject_wire.h": ("daemon/ingest", "client/inject"), "proto/side_socket.h": ("daemon/net", "client/cpp", "client/cli")}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

@@ -11,7 +11,7 @@
 
 #include "daemon/capture/ncu_lock.h"
 #include "daemon/capture/vendor_program.h"
-#include "daemon/launch/json_text.h"
+#include "daemon/launch/given/json_text.h"
 #include "storage/base/descriptors.h"
 #include "storage/base/environment.h"
 #include "storage/base/readable_text.h"

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "daemon/capture/ncu_plan.h"
-#include "daemon/launch/json_text.h"
+#include "daemon/launch/given/json_text.h"
 #include "daemon/launch/ncu_metrics.h"
 
 namespace kprof {

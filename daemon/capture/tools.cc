@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "daemon/launch/json_text.h"
+#include "daemon/launch/given/json_text.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {

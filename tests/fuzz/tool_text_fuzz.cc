@@ -8,7 +8,7 @@
 #include "daemon/capture/ncu_answers.h"
 #include "daemon/capture/tools.h"
 #include "daemon/capture/vendor_program.h"
-#include "daemon/launch/json_text.h"
+#include "daemon/launch/given/json_text.h"
 #include "storage/base/readable_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -4,7 +4,7 @@
 
 #include "client/cli/grammar/verb_set.h"
 #include "client/cli/local_file.h"
-#include "daemon/launch/json_text.h"
+#include "daemon/launch/given/json_text.h"
 
 namespace kprof::cli {
 namespace {

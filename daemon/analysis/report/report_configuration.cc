@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "daemon/launch/json_text.h"
+#include "daemon/launch/given/json_text.h"
 
 namespace kprof {
 namespace {

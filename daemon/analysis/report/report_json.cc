@@ -2,7 +2,7 @@
 #include "daemon/analysis/report/report_files.h"
 #include "daemon/analysis/report/report_timeline.h"
 #include "daemon/analysis/report/report_words.h"
-#include "daemon/launch/json_text.h"
+#include "daemon/launch/given/json_text.h"
 
 namespace kprof {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "daemon/launch/json_text.h"
+#include "daemon/launch/given/json_text.h"
 
 namespace kprof {
 namespace {

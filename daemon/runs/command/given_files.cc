@@ -4,7 +4,7 @@
 #include <span>
 
 #include "daemon/capture/tools.h"
-#include "daemon/launch/json_text.h"
+#include "daemon/launch/given/json_text.h"
 #include "storage/crypto/sha256.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/launch/json_text.h"
+#include "daemon/launch/given/json_text.h"
 
 #include <cstdint>
 #include <cstdio>
