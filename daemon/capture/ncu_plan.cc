@@ -10,8 +10,10 @@
 #include <cstdio>
 
 #include "daemon/capture/ncu_lock.h"
+#include "daemon/capture/tools.h"
 #include "daemon/capture/vendor_program.h"
 #include "daemon/launch/given/json_text.h"
+#include "daemon/launch/given/stage_costs.h"
 #include "storage/base/descriptors.h"
 #include "storage/base/environment.h"
 #include "storage/base/readable_text.h"
@@ -177,7 +179,7 @@ Status CheckNcuOptions(const ToolOptions& options) {
   if (!mode.empty() && mode != "kernel" && mode != "application" && mode != "range" && mode != "app-range") {
     return refuse("replay-mode", "there is no such mode", "use one of: kernel, application, range, app-range");
   }
-  return OkStatus();
+  return ReadGivenStages(options["stages"], options[kParamsOption]).status();
 }
 
 Result<std::vector<ToolStep>> ProbeNcu(const PlanInput& input) {

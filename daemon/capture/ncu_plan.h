@@ -48,7 +48,7 @@ struct NcuChoice {
   bool names_stages = false;  // one more table, with the innermost range in place of the kernel's name
 };
 
-// Options that both tools have: how many launches, and of which kernels; retry.
+// Options that both tools have: how many launches, and of which kernels; retry; stages, also those of --params.
 Status CheckNcuOptions(const ToolOptions& options);
 
 // Also writes tool.json: program, version, settings and command line, for whoever compares two runs.

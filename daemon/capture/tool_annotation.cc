@@ -3,7 +3,8 @@
 #include <iterator>
 
 #include "daemon/capture/ncu_plan.h"
-#include "daemon/launch/given/json_text.h"
+#include "daemon/capture/tools.h"
+#include "daemon/launch/given/stage_costs.h"
 #include "daemon/launch/ncu_metrics.h"
 
 namespace kprof {
@@ -13,7 +14,8 @@ constexpr ToolOption kAnnotationOptions[] = {
     {.name = "stages",
      .type = ToolOptionType::kJson,
      .usual = "",
-     .meaning = "The stages, and what each has to do: {\"NAME\": {\"flops\": N, \"bytes\": N}}, or @FILE"},
+     .meaning = "The stages, and what each has to do: {\"NAME\": {\"flops\": N, \"bytes\": N}}, or @FILE (default: "
+                "those of --params)"},
     {.name = "nvtx",
      .type = ToolOptionType::kText,
      .usual = "",
@@ -32,34 +34,6 @@ constexpr ToolOption kAnnotationOptions[] = {
      .meaning = "More tries after an error that passes: after autotuning, or counters in use"},
 };
 
-// The names in an object of stages, in a list of objects with names, or in either under "stages".
-std::vector<std::string> NamesOfStages(const GivenJson& json) {
-  if (const GivenJson* within = json.Find("stages")) return NamesOfStages(*within);
-  if (json.kind == GivenJson::Kind::kObject) return json.names;
-  std::vector<std::string> names;
-  for (const GivenJson& stage : json.items) {
-    const GivenJson* name = stage.Find("name");
-    if (name != nullptr && name->kind == GivenJson::Kind::kText) names.push_back(name->text);
-  }
-  return names;
-}
-
-Status CheckAnnotation(const ToolOptions& options) {
-  RETURN_IF_ERROR(CheckNcuOptions(options));
-  if (options["stages"].empty()) return OkStatus();
-  ASSIGN_OR_RETURN(const GivenJson json, ReadJson(options["stages"], "--stages"));
-  const std::vector<std::string> names = NamesOfStages(json);
-  for (const std::string& name : names) {
-    if (name.empty() || name.size() > 200 || name.find_first_of("\n\r") != std::string::npos) {
-      return Fail(ErrorCode::kUsage, "read --stages", "a stage's name is empty, too long, or of several lines",
-                  "name stages as the command's NVTX ranges are named");
-    }
-  }
-  if (!names.empty()) return OkStatus();
-  return Fail(ErrorCode::kUsage, "read --stages", "it names no stage",
-              "write it like {\"attention\": {\"flops\": 1e12, \"bytes\": 2e9}}");
-}
-
 Result<ToolPlan> PlanAnnotation(const PlanInput& input) {
   NcuChoice choice;
   choice.sections = {"LaunchStats", "Occupancy", "SpeedOfLight"};
@@ -67,9 +41,10 @@ Result<ToolPlan> PlanAnnotation(const PlanInput& input) {
   choice.with_nvtx = true;
   choice.names_stages = true;
   choice.nvtx_ranges = CommaList(input.options["nvtx"]);
-  if (choice.nvtx_ranges.empty() && !input.options["stages"].empty()) {
-    ASSIGN_OR_RETURN(const GivenJson json, ReadJson(input.options["stages"], "--stages"));
-    choice.nvtx_ranges = NamesOfStages(json);
+  if (choice.nvtx_ranges.empty()) {
+    ASSIGN_OR_RETURN(const std::vector<StageCost> stages,
+                     ReadGivenStages(input.options["stages"], input.options[kParamsOption]));
+    for (const StageCost& stage : stages) choice.nvtx_ranges.push_back(stage.stage);
   }
   return PlanWithNcu(input, choice);
 }
@@ -84,7 +59,7 @@ const Tool kAnnotationTool{
     .needs = {.clocks = "lock", .ncu_lock = true, .dcgm_paused = true, .program = "ncu"},
     .options = kAnnotationOptions,
     .outputs = kNcuOutputs,
-    .check = &CheckAnnotation,
+    .check = &CheckNcuOptions,
     .probe = &ProbeNcu,
     .plan = &PlanAnnotation,
     .judge = &JudgeNcu,

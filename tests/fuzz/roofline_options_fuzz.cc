@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "daemon/analysis/functions/kernel_reports/roofline_policies.h"
-#include "daemon/analysis/functions/kernel_reports/stage_costs.h"
+#include "daemon/launch/given/stage_costs.h"
 
 namespace kprof {
 namespace {
@@ -25,7 +25,7 @@ void CheckPolicy(std::string_view text) {
 }
 
 void CheckStages(std::string_view text) {
-  const Result<std::vector<StageCost>> stages = ReadStageCosts(text);
+  const Result<std::vector<StageCost>> stages = ReadStageCosts(text, "it");
   if (!stages.ok()) {
     KPROF_CHECK(stages.status().code() == ErrorCode::kUsage);
     return;

@@ -53,6 +53,31 @@ class ReportTest(ReadsReports, ToolTest):
         for number in ("tensor_percent", "dram_percent", "occupancy_percent", "compute_sol_percent"):
             self.assertIsInstance(multiply[0][number], (int, float), number)
 
+    def test_of_stages_in_another_form(self):
+        for stages in ('[{"name": "multiply", "flops": 1e12, "bytes": 2e9, "note": "both GEMMs"}]',
+                       '{"stages": {"multiply": {"flops": 1e12, "bytes": 2e9}}}'):
+            multiply = self.stage_of(self.profile("annotation", "--stages", stages), "multiply")
+            self.assertEqual(multiply["intensity_flop_per_byte"], 500)
+            self.assertGreater(multiply["attainable_tflop_per_s"], 0)  # by the dtype of the parameters
+
+    def test_of_stages_among_the_parameters(self):
+        params = '{"dtype": "bfloat16", "stages": [{"name": "multiply", "flops": 1e12, "bytes": 2e9}, {"name": "load"}]}'
+        for tool in ("ncu", "annotation"):
+            multiply = self.stage_of(self.capture(tool, "--params", params), "multiply")
+            self.assertEqual(multiply["intensity_flop_per_byte"], 500)
+            self.assertGreater(multiply["attainable_tflop_per_s"], 0)
+        self.assertEqual(len(self.artifact(self.capture("annotation", "--params", params, "--stages", '{"load": {}}'), "report.csv")
+                             .splitlines()), 3)
+
+    def test_of_stages_that_nobody_checked_leaves_them_out(self):
+        text = self.report(self.capture("nsys", "--params", '{"stages": {"multiply": 3}}'))
+        self.assertIn("the stages that were given are left out: ", text)
+
+    def stage_of(self, run, name):
+        found = [stage for stage in json.loads(self.report(run, "--format", "json"))["stages"] if stage["name"] == name]
+        self.assertEqual(len(found), 1)
+        return found[0]
+
     def test_of_nsys_has_the_timeline(self):
         text = self.report(self.profile("nsys"))
         self.check_headings(text, ["### Timeline", "#### Devices", "#### Overlap", "#### Launches", "#### Longest Gaps"])

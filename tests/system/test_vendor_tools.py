@@ -295,8 +295,13 @@ class AnnotationTest(ToolTest):
         self.assertIn('"load"', self.artifact(run, "stages.csv"))
 
     def test_bad_stages_are_refused(self):
-        error = self.error_of("annotation", "--stages", "{}", expect="usage")
-        self.assertIn("names no stage", error["message"])
+        count = len(self.ctl.json("runs", "--limit", "1000")["runs"])
+        for options, why in ((("--stages", "{}"), "names no stage"),
+                             (("--stages", '{"qk": {"flops": -1}}'), "byte 17: flops of stage 'qk'"),
+                             (("--stages", '[{"name": "qk", "dtype": 16}]'), "the dtype of stage 'qk'"),
+                             (("--params", '{"stages": {"qk": {"bytes": "3"}}}'), "bytes of stage 'qk'")):
+            self.assertIn(why, self.error_of("annotation", *options, expect="usage")["message"])
+        self.assertEqual(len(self.ctl.json("runs", "--limit", "1000")["runs"]), count)
 
 
 class NsysTest(ToolTest):

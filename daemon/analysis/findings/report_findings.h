@@ -12,7 +12,7 @@
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/findings/report_rule.h"
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
-#include "daemon/analysis/functions/kernel_reports/stage_costs.h"
+#include "daemon/analysis/functions/kernel_reports/stage_launches.h"
 #include "storage/base/memory_charge.h"
 
 namespace kprof {

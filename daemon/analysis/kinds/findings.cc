@@ -75,7 +75,7 @@ class FindingsMaker {
     ASSIGN_OR_RETURN(const ChosenPolicy policy, ChosenPolicy::Read(options_.text("policy")));
     std::vector<StageCost> stages;
     if (!options_.text("stages").empty()) {
-      ASSIGN_OR_RETURN(stages, ReadStageCosts(options_.text("stages")));
+      ASSIGN_OR_RETURN(stages, ReadStageCosts(options_.text("stages"), "stages"));
     }
     ASSIGN_OR_RETURN(const KernelReports reports,
                      KernelReports::Read(traces_, KernelReports::WantedOf(options_), stop_));

@@ -10,7 +10,7 @@
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
 #include "daemon/analysis/functions/kernel_reports/kernel_work.h"
 #include "daemon/analysis/functions/kernel_reports/roofline_policies.h"
-#include "daemon/analysis/functions/kernel_reports/stage_costs.h"
+#include "daemon/analysis/functions/kernel_reports/stage_launches.h"
 
 namespace kprof {
 namespace {
@@ -246,7 +246,7 @@ Result<AnalysisAnswer> AnswerRoofline(const AnalysisTraces& traces, const Analys
   ASSIGN_OR_RETURN(const ChosenPolicy policy, ChosenPolicy::Read(options.text("policy")));
   std::vector<StageCost> stages;
   if (!options.text("stages").empty()) {
-    ASSIGN_OR_RETURN(stages, ReadStageCosts(options.text("stages")));
+    ASSIGN_OR_RETURN(stages, ReadStageCosts(options.text("stages"), "stages"));
   }
   ASSIGN_OR_RETURN(const KernelReports reports, KernelReports::Read(traces, KernelReports::WantedOf(options), stop));
   RETURN_IF_ERROR(reports.CheckSome());

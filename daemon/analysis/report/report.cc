@@ -86,6 +86,8 @@ class ReportMaker {
     const bool is_held = has_device && of_.run.clocks != "none" && !has("clocks_not_locked") && !has("clocks_not_held");
     if (is_held) report_.clocks = of_.run.clocks == "base" ? "base clocks" : "locked clocks";
     report_.configuration = ConfigurationOf(of_.params, report_.notes);
+    if (!of_.stages_fault.empty())
+      report_.notes.push_back("the stages that were given are left out: " + of_.stages_fault);
   }
 
   Status AddKernels() {

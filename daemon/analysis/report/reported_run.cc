@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "daemon/launch/given/json_text.h"
+#include "daemon/launch/given/stage_costs.h"
 
 namespace kprof {
 namespace {
@@ -20,7 +21,15 @@ Result<std::string> ReadGivenFile(const RunRow& run, const char* name, Files& fi
 Result<ReportedRun> ReadReportedRun(const RunRow& run, AnalysisTraces traces, Files& files, const Layout& layout) {
   ASSIGN_OR_RETURN(std::string params, ReadGivenFile(run, "params.json", files, layout));
   ASSIGN_OR_RETURN(std::string stages, ReadGivenFile(run, "stages.json", files, layout));
-  return ReportedRun{run, std::move(traces), std::move(params), std::move(stages)};
+  ReportedRun reported{run, std::move(traces), std::move(params), {}};
+  Result<std::string> text = GivenStagesText(stages, reported.params);
+  const Status checked = !text.ok() || text->empty() ? text.status() : ReadStageCosts(*text, "stages").status();
+  if (checked.ok()) {
+    reported.stages = *std::move(text);
+  } else {
+    reported.stages_fault = checked.ToString();  // a run of long ago, or whose tool checks no stages
+  }
+  return reported;
 }
 
 }  // namespace kprof

@@ -16,11 +16,12 @@ struct ReportedRun {
   RunRow run;
   AnalysisTraces traces;
   std::string params;  // the text of its params.json; empty: it has none
-  std::string stages;  // of its stages.json: what stages do, as their maker knows it
+  std::string stages;  // what its stages do, as their maker knows it, for the option of analyses; empty: not told
+  std::string stages_fault = {};  // why what was given is left out
 };
 
-// Reads the two from the run's folder; one that is larger than any that a caller may give is left out. Fails as reading
-// does. `traces` are those of `run`.
+// Reads params.json and stages.json from the run's folder; one that is larger than any that a caller may give is left
+// out. Stages are those of stages.json, or else of params.json. Fails as reading does. `traces` are those of `run`.
 Result<ReportedRun> ReadReportedRun(const RunRow& run, AnalysisTraces traces, Files& files, const Layout& layout);
 
 }  // namespace kprof

@@ -71,6 +71,7 @@ class JsonParser {
     SkipSpaces();
     if (at_ >= text_.size()) return Refuse("it ends where a value is expected");
     if (depth > kMostJsonDepth) return Refuse("it is nested too deep");
+    value.at = at_;
     switch (text_[at_]) {
       case '{':
         return ReadObject(value, depth);

@@ -5,6 +5,7 @@
 // Strict: UTF-8, one value, no comments, no NaN, no name twice in an object. Pure functions; any thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ struct GivenJson {
   std::string text;                // of a text, without quotes and escapes; else as it is written
   std::vector<GivenJson> items;    // of a list, and the values of an object
   std::vector<std::string> names;  // of an object's items, in their order
+  size_t at = 0;                   // the byte where it begins in the text that it was read from
 
   // Null for a name that the object does not have, and for what is no object.
   const GivenJson* Find(std::string_view name) const;

@@ -133,6 +133,14 @@ INSTANTIATE_TEST_SUITE_P(
                         "--launch-count 4 --nvtx --nvtx-include qk --nvtx-include qk/ --nvtx-include pv --nvtx-include "
                         "pv/ python bench.py"},
         PlannedLine{"annotation",
+                    {"params={\"b\":1,\"stages\":[{\"name\":\"qk\",\"flops\":1}]}"},
+                    NCU "--section LaunchStats --section Occupancy --section SpeedOfLight --metrics METRICS --nvtx "
+                        "--nvtx-include qk --nvtx-include qk/ python bench.py"},
+        PlannedLine{"annotation",
+                    {"params={\"stages\":{\"qk\":{}}}", "stages=[{\"name\":\"pv\"}]"},
+                    NCU "--section LaunchStats --section Occupancy --section SpeedOfLight --metrics METRICS --nvtx "
+                        "--nvtx-include pv --nvtx-include pv/ python bench.py"},
+        PlannedLine{"annotation",
                     {"stages={\"stages\":[{\"name\":\"qk\",\"flops\":1}]}", "nvtx=other/"},
                     NCU "--section LaunchStats --section Occupancy --section SpeedOfLight --metrics METRICS --nvtx "
                         "--nvtx-include other/ python bench.py"}));
@@ -327,8 +335,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadToolOptions{"ncu", {"params={\"b\":}"}, "byte 5"}, BadToolOptions{"ncu", {"params=3"}, "plain value"},
         BadToolOptions{"annotation", {"stages={}"}, "names no stage"},
         BadToolOptions{"annotation", {"stages={\"\":{}}"}, "stage's name"},
-        BadToolOptions{"annotation", {"stages=[1"}, "byte 2"}, BadToolOptions{"nsys", {"delay=10"}, "no duration"},
-        BadToolOptions{"nsys", {"duration=0s"}, "no duration"},
+        BadToolOptions{"annotation", {"stages=[1"}, "byte 2"},
+        BadToolOptions{"annotation", {"stages={\"qk\":{\"flops\":-1}}"}, "byte 15: flops of stage 'qk'"},
+        BadToolOptions{"annotation", {"stages={\"qk\":{\"dtype\":16}}"}, "the dtype of stage 'qk' is no short text"},
+        BadToolOptions{"annotation", {"params={\"stages\":{\"qk\":1}}"}, "read --params: byte 16: stage 'qk'"},
+        BadToolOptions{"ncu", {"params={\"stages\":{\"qk\":{\"bytes\":-1}}}"}, "bytes of stage 'qk'"},
+        BadToolOptions{"nsys", {"delay=10"}, "no duration"}, BadToolOptions{"nsys", {"duration=0s"}, "no duration"},
         BadToolOptions{"nsys", {"capture-range=all"}, "cudaProfilerApi"},
         BadToolOptions{"nsys", {"capture-range=nvtx"}, "need each other"},
         BadToolOptions{"nsys", {"nvtx=x"}, "need each other"}, BadToolOptions{"nsys", {"sample=all"}, "--sample"}));

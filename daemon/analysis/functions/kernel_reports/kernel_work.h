@@ -1,5 +1,5 @@
 // Work of a launch as its counters tell it: arithmetic by type of number, and bytes that each level of the memory
-// moved. Also the same as a stage's maker tells it (stage_costs.h), and the roof of a device above either.
+// moved. Also the same as a stage's maker tells it (launch/given/stage_costs.h), and the roof of a device above either.
 //
 // Units: FLOP, bytes, ns, TFLOP/s, GB/s, FLOP/byte. Pure but for the reports that it reads; one thread.
 #pragma once
