@@ -70,10 +70,49 @@ std::vector<std::string> CommandsEnvironment(std::vector<std::string> environmen
   return environment;
 }
 
+// Signs of ncu's language for ranges: NAME is a start/end range, NAME/ a push/pop range, A/B is B directly within A.
+// Behind a backslash they are part of a name.
+constexpr std::string_view kRangeSigns = "@,[]/*+";
+
+void AddExpression(const std::string& expression, std::vector<std::string>& argv) {
+  argv.insert(argv.end(), {"--nvtx-include", expression});
+}
+
 // A plain name is that of a push/pop range or of a start/end range; any other is in ncu's own language.
 void AddRange(const std::string& range, std::vector<std::string>& argv) {
-  argv.insert(argv.end(), {"--nvtx-include", range});
-  if (range.find_first_of("/@[]*+") == std::string::npos) argv.insert(argv.end(), {"--nvtx-include", range + "/"});
+  AddExpression(range, argv);
+  if (range.find_first_of(kRangeSigns) == std::string::npos) AddExpression(range + "/", argv);
+}
+
+std::string EscapedRange(std::string_view name) {
+  std::string escaped;
+  for (const char c : name) {
+    if (kRangeSigns.find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+// The path of ranges within each other that "outer/inner" stands for, as analyses find it. Empty: it is none.
+std::string RangePath(std::string_view name) {
+  std::string path;
+  while (true) {
+    const size_t slash = name.find('/');
+    const std::string_view part = name.substr(0, slash);
+    if (part.empty()) return "";
+    path += (path.empty() ? "" : "/") + EscapedRange(part);
+    if (slash == std::string_view::npos) return path;
+    name.remove_prefix(slash + 1);
+  }
+}
+
+// A stage's name is no expression: it is the range's own, whatever signs it has.
+void AddStage(const std::string& stage, std::vector<std::string>& argv) {
+  const std::string name = EscapedRange(stage);
+  AddExpression(name, argv);
+  AddExpression(name + "/", argv);
+  const std::string path = RangePath(stage);
+  if (path.find('/') != std::string::npos) AddExpression(path, argv);
 }
 
 void AddOption(const ToolOptions& options, const char* name, std::vector<std::string>& argv) {
@@ -162,6 +201,15 @@ std::vector<std::string> CommaList(std::string_view text) {
   return parts;
 }
 
+Status CheckStageRange(const std::string& stage) {
+  const bool is_regex = stage.starts_with("regex:");
+  if (!is_regex && stage.find('\\') == std::string::npos) return OkStatus();
+  return Fail(ErrorCode::kUsage, "read --stages",
+              "ncu cannot look for a range that is called '" + ReadableText(stage) + "': " +
+                  (is_regex ? "regex: is a word of its language" : "no name of a range may have a backslash there"),
+              "name the range otherwise, or choose ranges with --nvtx, in ncu's own language");
+}
+
 Status CheckNcuOptions(const ToolOptions& options) {
   const auto refuse = [](const std::string& option, const char* why, const char* remedy) {
     return Fail(ErrorCode::kUsage, "read --" + option, why, remedy);
@@ -220,6 +268,7 @@ Result<ToolPlan> PlanWithNcu(const PlanInput& input, const NcuChoice& choice) {
   }
   if (choice.with_nvtx || !choice.nvtx_ranges.empty()) argv.emplace_back("--nvtx");
   for (const std::string& range : choice.nvtx_ranges) AddRange(range, argv);
+  for (const std::string& stage : choice.stages) AddStage(stage, argv);
   if (choice.with_source) argv.insert(argv.end(), {"--import-source", "yes"});
   argv.insert(argv.end(), wrapper.begin(), wrapper.end());
   argv.insert(argv.end(), input.request.argv.begin(), input.request.argv.end());

@@ -42,7 +42,8 @@ struct NcuChoice {
   std::vector<std::string> sections;
   std::vector<std::string> metrics;        // ours: those that the device does not have are left out
   std::vector<std::string> users_metrics;  // as they are
-  std::vector<std::string> nvtx_ranges;    // kernels in one of these ranges; empty: all
+  std::vector<std::string> nvtx_ranges;    // kernels in one of these, names or expressions of ncu's language, or
+  std::vector<std::string> stages;         // in ranges of these names; both empty: all kernels
   bool with_nvtx = false;                  // ranges are recorded, whichever kernels are collected
   bool with_source = false;
   bool names_stages = false;  // one more table, with the innermost range in place of the kernel's name
@@ -50,6 +51,9 @@ struct NcuChoice {
 
 // Options that both tools have: how many launches, and of which kernels; retry; stages, also those of --params.
 Status CheckNcuOptions(const ToolOptions& options);
+
+// Ok if ncu can be asked for ranges of that name; else kUsage.
+Status CheckStageRange(const std::string& stage);
 
 // Also writes tool.json: program, version, settings and command line, for whoever compares two runs.
 Result<ToolPlan> PlanWithNcu(const PlanInput& input, const NcuChoice& choice);

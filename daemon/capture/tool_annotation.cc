@@ -34,6 +34,14 @@ constexpr ToolOption kAnnotationOptions[] = {
      .meaning = "More tries after an error that passes: after autotuning, or counters in use"},
 };
 
+Status CheckAnnotation(const ToolOptions& options) {
+  RETURN_IF_ERROR(CheckNcuOptions(options));
+  if (!options["nvtx"].empty()) return OkStatus();  // then they select nothing
+  ASSIGN_OR_RETURN(const std::vector<StageCost> stages, ReadGivenStages(options["stages"], options[kParamsOption]));
+  for (const StageCost& stage : stages) RETURN_IF_ERROR(CheckStageRange(stage.stage));
+  return OkStatus();
+}
+
 Result<ToolPlan> PlanAnnotation(const PlanInput& input) {
   NcuChoice choice;
   choice.sections = {"LaunchStats", "Occupancy", "SpeedOfLight"};
@@ -44,7 +52,7 @@ Result<ToolPlan> PlanAnnotation(const PlanInput& input) {
   if (choice.nvtx_ranges.empty()) {
     ASSIGN_OR_RETURN(const std::vector<StageCost> stages,
                      ReadGivenStages(input.options["stages"], input.options[kParamsOption]));
-    for (const StageCost& stage : stages) choice.nvtx_ranges.push_back(stage.stage);
+    for (const StageCost& stage : stages) choice.stages.push_back(stage.stage);
   }
   return PlanWithNcu(input, choice);
 }
@@ -59,7 +67,7 @@ const Tool kAnnotationTool{
     .needs = {.clocks = "lock", .ncu_lock = true, .dcgm_paused = true, .program = "ncu"},
     .options = kAnnotationOptions,
     .outputs = kNcuOutputs,
-    .check = &CheckNcuOptions,
+    .check = &CheckAnnotation,
     .probe = &ProbeNcu,
     .plan = &PlanAnnotation,
     .judge = &JudgeNcu,

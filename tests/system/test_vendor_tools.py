@@ -294,6 +294,23 @@ class AnnotationTest(ToolTest):
         self.assertEqual(len(self.artifact(run, "report.csv").splitlines()), 5)
         self.assertIn('"load"', self.artifact(run, "stages.csv"))
 
+    def test_stages_are_ranges_of_their_very_names(self):
+        names = ["layers[0]", "mm, seq = 3", "a/b", "x*", "@+", "plain"]
+        launches = [{"name": f"kernel_{at}(int)", "range": name, "duration_ns": 1000} for at, name in enumerate(names)]
+        launches.append({"name": "nested(int)", "range": ["a", "b"], "duration_ns": 1000})
+        launches.append({"name": "apart(int)", "range": ["a", "x", "b"], "duration_ns": 1000})
+        launches.append({"name": "started(int)", "start_end": ["x*"], "duration_ns": 1000})
+        self.played.set(launches=launches)
+        for stages, kernels in ((names[:1], ["kernel_0"]), (names[1:2], ["kernel_1"]), (["a/b"], ["kernel_2", "nested"]),
+                                (["x*"], ["kernel_3", "started"]), (["@+", "plain"], ["kernel_4", "kernel_5"])):
+            run = self.capture("annotation", "--stages", json.dumps({name: {} for name in stages}))
+            found = [line.split('","')[4].split("(")[0] for line in self.artifact(run, "report.csv").splitlines()[2:]]
+            self.assertEqual(found, kernels)
+        for name in ("*", "layers", "x/b/c"):
+            self.error_of("annotation", "--stages", json.dumps({name: {}}), expect="no_kernels")
+        error = self.error_of("annotation", "--stages", '{"a\\\\b": {}}', expect="usage")
+        self.assertIn("may have a backslash", error["message"])
+
     def test_bad_stages_are_refused(self):
         count = len(self.ctl.json("runs", "--limit", "1000")["runs"])
         for options, why in ((("--stages", "{}"), "names no stage"),

@@ -307,6 +307,22 @@ TEST_F(RooflineTest, StagesHaveTheWorkThatTheirMakerTells) {
   EXPECT_THAT(answer.answer().notes().front(), HasSubstr("stage 'other'"));
 }
 
+TEST_F(RooflineTest, AStageMayBeAPathOfRanges) {
+  report().AddLaunch("k", SolOf(1000, 10, 80), "NVIDIA H100 80GB HBM3", "step/attention/qk");
+  report().AddLaunch("k", SolOf(2000, 10, 80), "NVIDIA H100 80GB HBM3", "step/mlp/attention/qk");
+  const auto launches_of = [this](const std::string& stage) {
+    const NamedAnswer answer = Ask("roofline", {{"stages", "{\"" + stage + "\": {}}"}});
+    return answer.rows("stages") == 0 || answer.Text("stages", 0, "found_by") != "range"
+               ? 0.0
+               : static_cast<double>(answer.Integer("stages", 0, "launches"));
+  };
+  EXPECT_EQ(launches_of("step/attention"), 1);
+  EXPECT_EQ(launches_of("attention/qk"), 2);
+  EXPECT_EQ(launches_of("step/attention/qk"), 1);
+  EXPECT_EQ(launches_of("step/qk"), 0);
+  EXPECT_EQ(launches_of("tep/attention"), 0);
+}
+
 TEST_F(RooflineTest, StagesAreTakenInEachFormThatACaptureTakes) {
   report().AddLaunch("k", SolOf(1000, 10, 80));
   for (const char* text : {R"({"k": {"flops": 8, "dtype": "bf16"}})", R"([{"name": "k", "flops": 8, "note": "x"}])",

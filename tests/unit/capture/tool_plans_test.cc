@@ -140,6 +140,13 @@ INSTANTIATE_TEST_SUITE_P(
                     {"params={\"stages\":{\"qk\":{}}}", "stages=[{\"name\":\"pv\"}]"},
                     NCU "--section LaunchStats --section Occupancy --section SpeedOfLight --metrics METRICS --nvtx "
                         "--nvtx-include pv --nvtx-include pv/ python bench.py"},
+        // A stage's name is no expression of ncu's; that with a slash is also a path of ranges.
+        PlannedLine{"annotation",
+                    {"stages={\"f[0],*x@+\":{},\"a/b]\":{},\"/c\":{}}"},
+                    NCU "--section LaunchStats --section Occupancy --section SpeedOfLight --metrics METRICS --nvtx "
+                        "--nvtx-include f\\[0\\]\\,\\*x\\@\\+ --nvtx-include f\\[0\\]\\,\\*x\\@\\+/ "
+                        "--nvtx-include a\\/b\\] --nvtx-include a\\/b\\]/ --nvtx-include a/b\\] "
+                        "--nvtx-include \\/c --nvtx-include \\/c/ python bench.py"},
         PlannedLine{"annotation",
                     {"stages={\"stages\":[{\"name\":\"qk\",\"flops\":1}]}", "nvtx=other/"},
                     NCU "--section LaunchStats --section Occupancy --section SpeedOfLight --metrics METRICS --nvtx "
@@ -340,10 +347,18 @@ INSTANTIATE_TEST_SUITE_P(
         BadToolOptions{"annotation", {"stages={\"qk\":{\"dtype\":16}}"}, "the dtype of stage 'qk' is no short text"},
         BadToolOptions{"annotation", {"params={\"stages\":{\"qk\":1}}"}, "read --params: byte 16: stage 'qk'"},
         BadToolOptions{"ncu", {"params={\"stages\":{\"qk\":{\"bytes\":-1}}}"}, "bytes of stage 'qk'"},
+        BadToolOptions{"annotation", {R"(stages={"a\\b":{}})"}, "have a backslash"},
+        BadToolOptions{"annotation", {R"(params={"stages":{"regex:.*":{}}})"}, "regex: is a word of its language"},
         BadToolOptions{"nsys", {"delay=10"}, "no duration"}, BadToolOptions{"nsys", {"duration=0s"}, "no duration"},
         BadToolOptions{"nsys", {"capture-range=all"}, "cudaProfilerApi"},
         BadToolOptions{"nsys", {"capture-range=nvtx"}, "need each other"},
         BadToolOptions{"nsys", {"nvtx=x"}, "need each other"}, BadToolOptions{"nsys", {"sample=all"}, "--sample"}));
+
+TEST(ToolOptionsOfStages, ThatSelectNothingMayHaveAnyName) {
+  const Tool& tool = *FindTool("annotation");
+  EXPECT_TRUE(CheckToolRequest(tool, {"prog"}, {R"(stages={"a\\b":{}})", "nvtx=a"}).ok());
+  EXPECT_TRUE(CheckToolRequest(*FindTool("ncu"), {"prog"}, {R"(params={"stages":{"a\\b":{}}})"}).ok());
+}
 
 struct JudgedEnd {
   const char* log;      // of ncu

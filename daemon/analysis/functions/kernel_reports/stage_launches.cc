@@ -7,15 +7,9 @@
 namespace kprof {
 namespace {
 
-// "outer/attention/inner" has "attention".
-bool HasRange(std::string_view ranges, std::string_view name) {
-  if (name.find('/') != name.npos) return ranges == name || ranges.ends_with("/" + std::string(name));
-  while (!ranges.empty()) {
-    const std::string_view one = ranges.substr(0, ranges.find('/'));
-    if (one == name) return true;
-    ranges.remove_prefix(std::min(ranges.size(), one.size() + 1));
-  }
-  return false;
+// "outer/attention/inner" has "attention", "outer/attention" and "attention/inner".
+bool HasRange(const std::string& ranges, const std::string& name) {
+  return ("/" + ranges + "/").find("/" + name + "/") != std::string::npos;
 }
 
 // The name without its parameters and namespaces: "void ns::f<int>(int*)" is f.
