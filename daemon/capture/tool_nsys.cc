@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view kNsysReport = "report.nsys-rep";
 constexpr std::string_view kNsysExport = "report.sqlite";
 constexpr char kNsysVersion[] = ".nsys-version";
-// The releases whose options and exports are known.
-constexpr int64_t kFirstNsysRelease = 202101;
+// The releases whose options and exports are known. Earlier ones write report.qdrep.
+constexpr int64_t kFirstNsysRelease = 202104;
 constexpr int64_t kLastNsysRelease = 202602;
 
 constexpr ToolOption kNsysOptions[] = {
@@ -84,6 +84,15 @@ std::string InSeconds(int64_t ms) {
   return seconds;
 }
 
+// By default nsys looks for the range of a capture among registered strings alone, which PyTorch's and nvtx's names are
+// not, and then it traces nothing. What the caller set counts. nsys hands it on to the command, where it is read.
+void MatchAllRanges(std::vector<std::string>& environment) {
+  constexpr char kRegisteredOnly[] = "NSYS_NVTX_PROFILER_REGISTER_ONLY";
+  if (FindVariable(environment, kRegisteredOnly) == nullptr) {
+    SetVariable(environment, std::string(kRegisteredOnly) + "=0");
+  }
+}
+
 Result<std::vector<ToolStep>> ProbeNsys(const PlanInput& input) {
   return std::vector<ToolStep>{{.name = "ask nsys for its version",
                                 .argv = {std::string(input.program), "--version"},
@@ -94,6 +103,14 @@ Result<std::vector<ToolStep>> ProbeNsys(const PlanInput& input) {
 Result<ToolPlan> PlanNsys(const PlanInput& input) {
   const ToolOptions& options = input.options;
   ToolPlan plan;
+  const std::string version = VersionIn(ReadToolFile(InFolder(input, kNsysVersion), 64 << 10));
+  const int64_t release = ReleaseOf(version);
+  if (release != 0 && release < kFirstNsysRelease) {
+    return Fail(ErrorCode::kToolMissing, "trace with nsys",
+                std::string(input.program) + " is of " + version + ", which writes reports of an older form (.qdrep)",
+                "install Nsight Systems 2021.4 or later, put its folder first into PATH, or name it in [devices] "
+                "tool_path (KPROF_TOOL_PATH)");
+  }
   plan.environment = input.request.environment;
   std::erase_if(plan.environment, [](const std::string& variable) {
     return variable.starts_with(std::string(kToolPathVariable) + "=") ||
@@ -115,13 +132,14 @@ Result<ToolPlan> PlanNsys(const PlanInput& input) {
   if (options["capture-range"] != "none") {
     argv.push_back("--capture-range=" + std::string(options["capture-range"]));
     argv.emplace_back("--capture-range-end=stop");
-    if (!options["nvtx"].empty()) argv.push_back("--nvtx-capture=" + std::string(options["nvtx"]));
+    if (!options["nvtx"].empty()) {
+      argv.push_back("--nvtx-capture=" + std::string(options["nvtx"]));
+      MatchAllRanges(plan.environment);
+    }
   }
   argv.insert(argv.end(), input.request.argv.begin(), input.request.argv.end());
 
-  const std::string version = VersionIn(ReadToolFile(InFolder(input, kNsysVersion), 64 << 10));
-  const int64_t release = ReleaseOf(version);
-  if (release < kFirstNsysRelease || release > kLastNsysRelease) {
+  if (release == 0 || release > kLastNsysRelease) {
     plan.notes.push_back("tool_version_unknown: nsys is of " +
                          (version.empty() ? "a version that it does not tell" : version) +
                          ", which kprof was not tried with; its export may be read in part");

@@ -343,10 +343,27 @@ class NsysTest(ToolTest):
         self.assertIn("nsys left no report", error["message"])
         self.assertIn("--delay", error["remedy"])
 
+    def test_a_range_of_any_name_begins_the_trace(self):
+        options = ("--capture-range", "nvtx", "--nvtx", "multiply")
+        run = self.capture("nsys", *options)
+        rows = self.ctl.json("query", "--run", run["id"], "SELECT name FROM slice WHERE category = 'kernel'")["rows"]
+        self.assertEqual([name.split("(")[0] for name, in rows], ["matmul_kernel"] * 2)
+        # As nsys does by itself: none of these names is a registered string.
+        error = self.error_of("nsys", *options, "--env", "NSYS_NVTX_PROFILER_REGISTER_ONLY=1", expect="tool_failed")
+        self.assertIn("check that the command reaches the range", error["remedy"])
+        self.played.set(registered=True)
+        self.assertEqual(self.capture("nsys", *options, "--env", "NSYS_NVTX_PROFILER_REGISTER_ONLY=1")["state"], "done")
+
     def test_a_broken_report_is_the_tools_failure(self):
         self.played.set(truncated=10)
         error = self.error_of("nsys", expect="tool_failed")
         self.assertIn("export the report", error["message"])
+
+    def test_a_release_before_its_reports_is_refused(self):
+        self.played.set(version="2021.3.3.2-b99c4d6")
+        error = self.error_of("nsys", expect="tool_missing")
+        self.assertIn("is of 2021.3.3.2, which writes reports of an older form (.qdrep)", error["message"])
+        self.assertIn("2021.4 or later", error["remedy"])
 
     def test_its_options_are_checked_first(self):
         error = self.error_of("nsys", "--delay", "ten", expect="usage")

@@ -271,6 +271,29 @@ TEST(ToolVersions, ThatAreNotKnownAreSaid) {
   EXPECT_THAT(nsys.Plan()->notes, IsEmpty());
 }
 
+TEST(ToolVersions, OfNsysBeforeItsReportsAreRefused) {
+  const Planned nsys("nsys", {});
+  nsys.Write(".nsys-version", "NVIDIA Nsight Systems version 2021.3.3.2-b99c4d6\n");
+  const Status status = nsys.Plan().status();
+  EXPECT_EQ(status.code(), ErrorCode::kToolMissing);
+  EXPECT_THAT(status.ToString(), HasSubstr("/opt/tool is of 2021.3.3.2"));
+  EXPECT_THAT(status.remedy(), HasSubstr("2021.4 or later"));
+  nsys.Write(".nsys-version", "NVIDIA Nsight Systems version 2021.4.1.73-08591f7\n");
+  EXPECT_THAT(nsys.Plan()->notes, IsEmpty());
+}
+
+TEST(NsysEnvironment, LetsARangeOfAnyNameBeginTheTrace) {
+  constexpr char kRegisteredOnly[] = "NSYS_NVTX_PROFILER_REGISTER_ONLY";
+  Planned planned("nsys", {"capture-range=nvtx", "nvtx=step"});
+  EXPECT_THAT(planned.Plan()->environment, Contains(std::string(kRegisteredOnly) + "=0"));
+  planned.request().environment.push_back(std::string(kRegisteredOnly) + "=1");  // the caller's word
+  EXPECT_THAT(planned.Plan()->environment, Contains(std::string(kRegisteredOnly) + "=1"));
+  EXPECT_THAT(planned.Plan()->environment, Not(Contains(std::string(kRegisteredOnly) + "=0")));
+  for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"capture-range=cudaProfilerApi"}}) {
+    EXPECT_THAT(Planned("nsys", options).Plan()->environment, Not(Contains(StartsWith(kRegisteredOnly))));
+  }
+}
+
 class NcuTmpdir : public testing::Test {
  protected:
   NcuTmpdir() {
