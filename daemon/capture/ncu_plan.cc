@@ -335,6 +335,16 @@ constexpr char kCountersRemedy[] =
     "as root: write 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' into /etc/modprobe.d/nvidia-profiling.conf "
     "and reload the driver or reboot; a container needs CAP_SYS_ADMIN; kprofctl doctor says how it stands";
 
+// For an error that is told in ncu's own words.
+const char* RemedyFor(std::string_view error) {
+  if (HoldsAnyOf(error, {"permission", "access denied", "access is denied", "read-only", "no space left"})) {
+    return "see that this user may write to the file or folder that it names, and that its disk has space; ncu.log has "
+           "all that ncu said";
+  }
+  if (HoldsAnyOf(error, {"metric"})) return "ncu --query-metrics names the metrics of this device";
+  return "see the artifact ncu.log; --retry N tries again after autotuning";
+}
+
 // The files of a try that is repeated get its number in their names.
 void PutAwayTry(const PlanInput& input, int64_t number) {
   const std::string prefix = "try" + std::to_string(number);
@@ -379,8 +389,8 @@ Judgement JudgeNcu(const PlanInput& input, const TriedCommand& tried) {
                             "ncu cannot take its lock " + NcuLockPath(input.request.environment) +
                                 ", which is another user's: " + messages.first_error,
                             "have its owner or root remove that file, or set TMPDIR to a folder of your own");
-  } else if (HoldsAnyOf(messages.errors, {"err_nvgpuctrperm", "permission", "requires root", "access denied",
-                                          "insufficient_privileges"})) {
+  } else if (HoldsAnyOf(messages.errors, {"err_nvgpuctrperm", "permission to access nvidia gpu performance counters",
+                                          "profiling permissions", "requires root", "insufficient_privileges"})) {
     judgement.failed = Fail(
         ErrorCode::kToolFailed, act,
         "NVIDIA's driver does not let this user read the device's counters (ERR_NVGPUCTRPERM): " + messages.first_error,
@@ -398,10 +408,8 @@ Judgement JudgeNcu(const PlanInput& input, const TriedCommand& tried) {
                               "reaches its kernels");
     }
   } else if (!messages.first_error.empty()) {
-    const bool is_metric = HoldsAnyOf(messages.errors, {"failed to find metric", "metric"});
     judgement.failed = Fail(ErrorCode::kToolFailed, act, "ncu says: " + messages.first_error,
-                            is_metric ? "ncu --query-metrics names the metrics of this device"
-                                      : "see the artifact ncu.log; --retry N tries again after autotuning");
+                            RemedyFor(LowerCase(messages.first_error)));
   }
   return judgement;
 }

@@ -121,6 +121,7 @@ class NcuTest(ToolTest):
     def test_failures_say_what_to_do(self):
         for told, code, words in (
                 ({"permission": True}, "tool_failed", ("ERR_NVGPUCTRPERM", "NVreg_RestrictProfilingToAdminUsers=0")),
+                ({"report_refused": True}, "tool_failed", ("ncu says: Failed to open report file", "this user may write")),
                 ({"busy": 1}, "tool_failed", ("DCGM", "dcgmi profile --pause")),
                 ({"no_kernels": True}, "no_kernels", ("no kernel was profiled", "--kernel-name")),
                 ({"no_report": True}, "tool_failed", ("left no file that matches 'report.ncu-rep'",)),

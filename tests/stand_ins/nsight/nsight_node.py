@@ -9,6 +9,7 @@ The file that NSIGHT_STAND_IN names has an object of JSON; each key may be absen
     lacks           metrics that the device does not have, without the part behind the dot
     knows_metrics   false: --query-metrics fails
     permission      true: the driver lets nobody read counters
+    report_refused  true: ncu may not write its report
     lock_refused    true: ncu cannot open its lock
     busy            how many tries find the counters in use by another tool
     autotunes       how many tries fail in the command after it has tuned itself

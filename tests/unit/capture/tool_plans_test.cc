@@ -411,6 +411,14 @@ INSTANTIATE_TEST_SUITE_P(
                   "Counters on the target device 0.\n",
                   "", 0, ErrorCode::kToolFailed, "NVreg_RestrictProfilingToAdminUsers=0"},
         JudgedEnd{"", "==ERROR== Profiling requires root\n", 1, ErrorCode::kToolFailed, "CAP_SYS_ADMIN"},
+        JudgedEnd{"==ERROR== Profiling permissions are missing\n", "", 1, ErrorCode::kToolFailed, "ERR_NVGPUCTRPERM"},
+        // Files that cannot be written are no matter of counters.
+        JudgedEnd{"==ERROR== Failed to open report file /x/report.ncu-rep: Permission denied\n", "", 1,
+                  ErrorCode::kToolFailed,
+                  "ncu says: Failed to open report file /x/report.ncu-rep: Permission denied; see that this user may "
+                  "write to the file or folder that it names"},
+        JudgedEnd{"==ERROR== Access denied: /x/metrics\n", "", 1, ErrorCode::kToolFailed,
+                  "see that this user may write"},
         JudgedEnd{"==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no other tool "
                   "(like DCGM) is concurrently collecting profiling data.\n",
                   "", 1, ErrorCode::kToolFailed, "DCGM"},
