@@ -153,13 +153,14 @@ std::string ListOf(const std::vector<std::string>& texts) {
 // Where it cannot be written the run is none the worse.
 void WriteSettings(const PlanInput& input, const NcuAnswers& answers, const ChosenMetrics& metrics,
                    const std::vector<std::string>& argv) {
-  const std::string text = "{\"schema\":\"kprof.tool.v1\",\"tool\":" + JsonQuoted(input.request.tool) +
-                           ",\"program\":" + JsonQuoted(ReadableText(input.program)) +
-                           ",\"version\":" + (answers.version.empty() ? "null" : JsonQuoted(answers.version)) +
-                           ",\"clock_control\":\"none\",\"cache_control\":\"all\",\"replay_mode\":" +
-                           JsonQuoted(input.options["replay-mode"].empty() ? "kernel" : input.options["replay-mode"]) +
-                           ",\"metrics_checked\":" + (answers.metrics ? "true" : "false") +
-                           ",\"metrics_left_out\":" + ListOf(metrics.left_out) + ",\"argv\":" + ListOf(argv) + "}\n";
+  const std::string text =
+      "{\"schema\":\"kprof.tool.v1\",\"tool\":" + JsonQuoted(input.request.tool) +
+      ",\"program\":" + JsonQuoted(ReadableText(input.program)) +
+      ",\"version\":" + (answers.version.empty() ? "null" : JsonQuoted(answers.version)) +
+      ",\"clock_control\":\"none\",\"cache_control\":" + JsonQuoted(input.options["cache-control"]) +
+      ",\"replay_mode\":" + JsonQuoted(input.options["replay-mode"].empty() ? "kernel" : input.options["replay-mode"]) +
+      ",\"metrics_checked\":" + (answers.metrics ? "true" : "false") +
+      ",\"metrics_left_out\":" + ListOf(metrics.left_out) + ",\"argv\":" + ListOf(argv) + "}\n";
   const UniqueFd file(
       ::open(Within(input, "tool.json").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file.valid()) [[maybe_unused]]
@@ -227,6 +228,9 @@ Status CheckNcuOptions(const ToolOptions& options) {
   if (!mode.empty() && mode != "kernel" && mode != "application" && mode != "range" && mode != "app-range") {
     return refuse("replay-mode", "there is no such mode", "use one of: kernel, application, range, app-range");
   }
+  if (const std::string_view caches = options["cache-control"]; caches != "all" && caches != "none") {
+    return refuse("cache-control", "there is no such control", "use one of: all, none");
+  }
   return ReadGivenStages(options["stages"], options[kParamsOption]).status();
 }
 
@@ -251,6 +255,8 @@ Result<ToolPlan> PlanWithNcu(const PlanInput& input, const NcuChoice& choice) {
           mode.empty() ? "kernel" : std::string(mode),
           "--clock-control",
           "none",
+          "--cache-control",
+          std::string(input.options["cache-control"]),
           "--kernel-name-base",
           "demangled",
           "-f",

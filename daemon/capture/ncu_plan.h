@@ -49,7 +49,14 @@ struct NcuChoice {
   bool names_stages = false;  // one more table, with the innermost range in place of the kernel's name
 };
 
-// Options that both tools have: how many launches, and of which kernels; retry; stages, also those of --params.
+// An option of both tools.
+inline constexpr ToolOption kCacheControl{
+    .name = "cache-control",
+    .type = ToolOptionType::kText,
+    .usual = "all",
+    .meaning = "Caches that are flushed before each pass of a kernel: all, or none, to see it as warm as it runs"};
+
+// Options that both tools have: how many launches, and of which kernels; caches; retry; stages, also those of --params.
 Status CheckNcuOptions(const ToolOptions& options);
 
 // Ok if ncu can be asked for ranges of that name; else kUsage.

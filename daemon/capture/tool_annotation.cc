@@ -28,6 +28,7 @@ constexpr ToolOption kAnnotationOptions[] = {
      .type = ToolOptionType::kInteger,
      .usual = "",
      .meaning = "Launches to profile (default: all)"},
+    kCacheControl,
     {.name = "retry",
      .type = ToolOptionType::kInteger,
      .usual = "0",

@@ -45,6 +45,7 @@ constexpr ToolOption kNcuOptions[] = {
      .type = ToolOptionType::kSwitch,
      .usual = "false",
      .meaning = "Keep source and SASS in the report, with their counters"},
+    kCacheControl,
     {.name = "retry",
      .type = ToolOptionType::kInteger,
      .usual = "0",

@@ -88,9 +88,8 @@ TEST_P(PlannedLines, AreWordForWord) {
   EXPECT_THAT(plan->environment, Not(Contains(StartsWith("KPROF_TOOL_PATH"))));
 }
 
-#define NCU                                                                                                     \
-  "/opt/tool --target-processes all --replay-mode kernel --clock-control none --kernel-name-base demangled -f " \
-  "-o OUT/report --log-file OUT/ncu.log "
+#define NCU_REST "--kernel-name-base demangled -f -o OUT/report --log-file OUT/ncu.log "
+#define NCU "/opt/tool --target-processes all --replay-mode kernel --clock-control none --cache-control all " NCU_REST
 
 INSTANTIATE_TEST_SUITE_P(
     Ncu, PlannedLines,
@@ -121,8 +120,17 @@ INSTANTIATE_TEST_SUITE_P(
                     NCU "--set full --section SourceCounters --metrics METRICS --import-source yes python bench.py"},
         PlannedLine{"ncu",
                     {"replay-mode=app-range", "retry=2"},
-                    "/opt/tool --target-processes all --replay-mode app-range --clock-control none --kernel-name-base "
-                    "demangled -f -o OUT/report --log-file OUT/ncu.log --set full --metrics METRICS python bench.py"},
+                    "/opt/tool --target-processes all --replay-mode app-range --clock-control none --cache-control "
+                    "all " NCU_REST "--set full --metrics METRICS python bench.py"},
+        PlannedLine{"ncu",
+                    {"cache-control=none"},
+                    "/opt/tool --target-processes all --replay-mode kernel --clock-control none --cache-control "
+                    "none " NCU_REST "--set full --metrics METRICS python bench.py"},
+        PlannedLine{"annotation",
+                    {"cache-control=none"},
+                    "/opt/tool --target-processes all --replay-mode kernel --clock-control none --cache-control "
+                    "none " NCU_REST "--section LaunchStats --section Occupancy --section SpeedOfLight --metrics "
+                    "METRICS --nvtx python bench.py"},
         PlannedLine{"annotation",
                     {},
                     NCU "--section LaunchStats --section Occupancy --section SpeedOfLight --metrics METRICS --nvtx "
@@ -152,6 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NCU "--section LaunchStats --section Occupancy --section SpeedOfLight --metrics METRICS --nvtx "
                         "--nvtx-include other/ python bench.py"}));
 #undef NCU
+#undef NCU_REST
 
 #define NSYS "/opt/tool profile --kill=none --force-overwrite=true --output OUT/report "
 
@@ -244,7 +253,10 @@ TEST(NcuMetrics, ThatTheDeviceLacksAreLeftOut) {
   EXPECT_THAT(plan->notes, IsEmpty());
   EXPECT_THAT(planned.Read("tool.json"), HasSubstr("\"version\":\"2024.3.1.0\""));
   EXPECT_THAT(planned.Read("tool.json"), HasSubstr("\"dram__bytes_read.sum\""));
-  EXPECT_THAT(planned.Read("tool.json"), HasSubstr("\"clock_control\":\"none\""));
+  EXPECT_THAT(planned.Read("tool.json"), HasSubstr("\"clock_control\":\"none\",\"cache_control\":\"all\""));
+  const Planned warm("annotation", {"cache-control=none"});
+  EXPECT_TRUE(warm.Plan().ok());
+  EXPECT_THAT(warm.Read("tool.json"), HasSubstr("\"cache_control\":\"none\""));
 }
 
 TEST(NcuMetrics, OfADeviceThatNobodyKnowsAreThoseOfSectionsAlone) {
@@ -361,6 +373,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadToolOptions{"ncu", {"launch-count=0"}, "--launch-count"},
         BadToolOptions{"ncu", {"launch-skip=-1"}, "--launch-skip"}, BadToolOptions{"ncu", {"retry=10"}, "--retry"},
+        BadToolOptions{"ncu", {"cache-control=flush"}, "use one of: all, none"},
+        BadToolOptions{"annotation", {"cache-control=l2"}, "read --cache-control"},
         BadToolOptions{"ncu", {"replay-mode=graph"}, "kernel, application, range, app-range"},
         BadToolOptions{"ncu", {"params={\"b\":}"}, "byte 5"}, BadToolOptions{"ncu", {"params=3"}, "plain value"},
         BadToolOptions{"annotation", {"stages={}"}, "names no stage"},
