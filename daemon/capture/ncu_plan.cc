@@ -408,10 +408,10 @@ Judgement JudgeNcu(const PlanInput& input, const TriedCommand& tried) {
              "end or pause it (dcgmi profile --pause), then run it again; --retry 1 tries once more by itself");
   } else if (HoldsAnyOf(messages.warnings + messages.errors, {"no kernels were profiled"})) {
     if (tried.exit_code == 0) {
-      judgement.failed = Fail(ErrorCode::kNoKernels, act,
-                              "no kernel was profiled: the command launched none that the options let through",
-                              "check --kernel-name, --nvtx, --launch-skip and --launch-count, and that the command "
-                              "reaches its kernels");
+      judgement.failed = Fail(
+          ErrorCode::kNoKernels, act, "no kernel was profiled: the command launched none that the options let through",
+          "check --stages, --kernel-name, --nvtx, --launch-skip and --launch-count, and that the command "
+          "reaches its kernels");
     }
   } else if (!messages.first_error.empty()) {
     judgement.failed = Fail(ErrorCode::kToolFailed, act, "ncu says: " + messages.first_error,

@@ -50,14 +50,14 @@ class CountersTest(DaemonTest):
         self.assertEqual(self.ctl.json("query", sql)["rows"], means)
         self.assertEqual(self.ask(run["id"], "SELECT count(*) FROM metric WHERE part IS NULL AND kernel IS NOT NULL"), [[4]])
         self.assertEqual(run["metrics"]["kernel_metric_rows"], 12)
-        self.assertNotIn("kernel_metrics_left_out", run["metrics"])
+        self.assertNotIn("kernel_metrics_in_trace_alone", run["metrics"])
         self.assertEqual(self.ctl.show(run["id"])["metrics"], run["metrics"])
 
     def test_many_are_kept_in_the_part_and_few_in_the_catalog(self):
         run = self.import_trace(counted_trace(1000, 300))
         self.assertEqual(self.ask(run["id"], "SELECT count(*), sum(value) FROM metric WHERE launch IS NOT NULL"),
                          [[300_000, sum(range(300_000))]])
-        self.assertEqual(run["metrics"]["kernel_metrics_left_out"], 2 * 300 - 2 * 32)
+        self.assertEqual(run["metrics"]["kernel_metrics_in_trace_alone"], 2 * 300 - 2 * 32)
         [[stored]] = self.ctl.json("query", f"SELECT count(*) FROM metric WHERE run = '{run['id']}'")["rows"]
         self.assertLess(stored, 100)
 

@@ -144,7 +144,7 @@ Status PartMetrics::Add(const std::string& part_path) {
 void PartMetrics::Finish(std::vector<MetricRow>& metrics, std::vector<MetricRow>& kernel_metrics) {
   if (rows_ == 0) return;
   metrics.push_back(CountRow("kernel_metric_rows", rows_));
-  if (left_out_ > 0) metrics.push_back(CountRow("kernel_metrics_left_out", left_out_));
+  if (left_out_ > 0) metrics.push_back(CountRow("kernel_metrics_in_trace_alone", left_out_));
   for (KernelMetric& metric : kept_) {
     kernel_metrics.push_back({.name = std::move(metric.name),
                               .value = metric.mean,

@@ -49,8 +49,8 @@ class PartMetrics {
   Status Add(const std::string& part_path);
 
   // Adds the rows of kernels, without a launch. Adds to the run's own metrics how many rows its parts have
-  // (`kernel_metric_rows`) and, where there were too many, how many metrics of kernels are left out
-  // (`kernel_metrics_left_out`). Adds nothing where no part has any.
+  // (`kernel_metric_rows`) and, where there were too many, how many metrics of kernels have no row here
+  // (`kernel_metrics_in_trace_alone`). Adds nothing where no part has any.
   void Finish(std::vector<MetricRow>& metrics, std::vector<MetricRow>& kernel_metrics);
 
  private:

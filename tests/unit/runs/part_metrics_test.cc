@@ -76,7 +76,7 @@ TEST_F(PartMetricsTest, SaysHowManyKernelsAreLeftOut) {
   all_.Finish(metrics_, kernel_metrics_);
   EXPECT_EQ(kernel_metrics_.size(), 64u);
   EXPECT_THAT(Texts(metrics_),
-              ElementsAre(" kernel_metric_rows 99.000000 count", " kernel_metrics_left_out 35.000000 count"));
+              ElementsAre(" kernel_metric_rows 99.000000 count", " kernel_metrics_in_trace_alone 35.000000 count"));
 }
 
 TEST_F(PartMetricsTest, ABrokenPartFails) {
