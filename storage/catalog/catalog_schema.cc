@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <iterator>
 #include <string>
 
 #include "storage/db/statement.h"
@@ -55,8 +56,10 @@ namespace {
 
 constexpr int64_t kApplicationId = 0x6b70726f;  // "kpro"
 
-// Versions 1 to 7 were made before the first release; nothing reads them. A change of the tables raises it.
-constexpr int kCatalogVersion = 8;
+// Versions 1 to 7 were made before the first release; nothing reads them. A change of the tables raises kCatalogVersion
+// and adds a row to kChanges.
+constexpr int kCatalogVersion = 9;
+constexpr int kOldestVersion = 8;
 
 constexpr const char* kTables = R"sql(
 CREATE TABLE runs (
@@ -129,6 +132,7 @@ CREATE TABLE artifacts (
   name TEXT NOT NULL,
   size_bytes INTEGER NOT NULL,
   sha256 TEXT NOT NULL,
+  path TEXT,                            -- where the command left it, from its folder on; null: not there
   PRIMARY KEY (run_id, name)
 ) WITHOUT ROWID;
 
@@ -345,14 +349,45 @@ CREATE TABLE ceilings (
 ) WITHOUT ROWID;
 )sql";
 
-Status MakeTables(Db& db) {
+// Each brings a catalog from the version before it to its own. A column that is added stands last in its table, here
+// and in kTables.
+struct CatalogChange {
+  int to_version;
+  const char* sql;
+};
+constexpr CatalogChange kChanges[] = {
+    {9, "ALTER TABLE artifacts ADD COLUMN path TEXT"},
+};
+static_assert(std::size(kChanges) == kCatalogVersion - kOldestVersion);
+
+// All of `change`, and the version with it, or nothing.
+template <typename Change>
+Status InOneTransaction(Db& db, const Change& change) {
   RETURN_IF_ERROR(db.Execute("BEGIN IMMEDIATE"));
-  Status status = db.Execute(kTables);
+  Status status = change();
   if (status.ok()) status = db.Execute(("PRAGMA user_version = " + std::to_string(kCatalogVersion)).c_str());
-  if (status.ok()) status = db.Execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
   if (status.ok()) status = db.Execute("COMMIT");
   if (!status.ok() && db.in_transaction()) (void)db.Execute("ROLLBACK");
-  return status.In("make the catalog's tables");
+  return status;
+}
+
+Status MakeTables(Db& db) {
+  auto make = [&db]() -> Status {
+    RETURN_IF_ERROR(db.Execute(kTables));
+    return db.Execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
+  };
+  return InOneTransaction(db, make).In("make the catalog's tables");
+}
+
+Status BringUpToDate(Db& db, int64_t version) {
+  auto change_all = [&db, version]() -> Status {
+    for (const CatalogChange& change : kChanges) {
+      if (change.to_version > version) RETURN_IF_ERROR(db.Execute(change.sql));
+    }
+    return OkStatus();
+  };
+  return InOneTransaction(db, change_all)
+      .In("bring the catalog from version " + std::to_string(version) + " to " + std::to_string(kCatalogVersion));
 }
 
 }  // namespace
@@ -375,11 +410,11 @@ Status CheckCatalog(Db& db) {
         "it is version " + std::to_string(version) + ", this kprofd knows up to " + std::to_string(kCatalogVersion),
         "upgrade kprofd, or choose another state folder");
   }
-  if (version < kCatalogVersion && tables > 0) {
+  if (version < kOldestVersion && tables > 0) {
     return Fail(
         ErrorCode::kStorageBroken, "open catalog",
-        "it is version " + std::to_string(version) + ", from before the first release; this kprofd needs version " +
-            std::to_string(kCatalogVersion),
+        "it is version " + std::to_string(version) + ", from before the first release; this kprofd reads version " +
+            std::to_string(kOldestVersion) + " and later",
         "move the state folder away, or choose another with --state-dir; what you want to keep of it, export it "
         "with the kprofd that wrote it");
   }
@@ -389,7 +424,8 @@ Status CheckCatalog(Db& db) {
 Status MakeCatalog(Db& db) {
   RETURN_IF_ERROR(CheckCatalog(db));
   ASSIGN_OR_RETURN(int64_t version, db.QueryInteger("PRAGMA user_version"));
-  return version == kCatalogVersion ? OkStatus() : MakeTables(db);
+  if (version == kCatalogVersion) return OkStatus();
+  return version < kOldestVersion ? MakeTables(db) : BringUpToDate(db, version);
 }
 
 }  // namespace kprof

@@ -1,5 +1,6 @@
-// The catalog's tables, their version that this build reads and writes (PRAGMA user_version), and the marks that say
-// how a catalog was left. A database of another version is refused, never touched.
+// The catalog's tables, their version that this build writes (PRAGMA user_version), and the marks that say how a
+// catalog was left. A catalog of version 8 or later is brought to this version when it is opened. A newer one, and one
+// from before the first release, is refused and never touched.
 #pragma once
 
 #include <string>
@@ -29,12 +30,14 @@ Status UnmarkBackup(Db& db);
 
 int CatalogVersion();
 
-// Changes nothing. An empty database is fine. Fails with kStorageBroken when the database is not a kprof catalog
-// (application_id), or is of another version: "it is version 7, from before the first release; this kprofd needs
-// version 8; move the state folder away, ...".
+// Changes nothing. An empty database is fine, and so is an earlier version that MakeCatalog brings up to date. Fails
+// with kStorageBroken when the database is not a kprof catalog (application_id), or is of a version that this build
+// does not read: "it is version 7, from before the first release; this kprofd reads version 8 and later; move the state
+// folder away, ...".
 Status CheckCatalog(Db& db);
 
-// Makes the tables in an empty database, in one transaction; leaves a catalog alone. Fails as CheckCatalog does.
+// Makes the tables in an empty database, and brings a catalog of an earlier version to this one; leaves one of this
+// version alone. One transaction: when it fails, the database is as it was. Fails as CheckCatalog does.
 Status MakeCatalog(Db& db);
 
 }  // namespace kprof

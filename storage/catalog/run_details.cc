@@ -17,9 +17,9 @@ constexpr const char* kInsertRunTrust =
 constexpr const char* kSelectRunTrust = "SELECT code, message FROM run_trust WHERE run_id = ?1 ORDER BY position";
 constexpr const char* kDeleteRunTrust = "DELETE FROM run_trust WHERE run_id = ?1";
 constexpr const char* kInsertArtifact =
-    "INSERT INTO artifacts (run_id, name, size_bytes, sha256) VALUES (?1, ?2, ?3, ?4)";
+    "INSERT INTO artifacts (run_id, name, size_bytes, sha256, path) VALUES (?1, ?2, ?3, ?4, nullif(?5, ''))";
 constexpr const char* kSelectArtifacts =
-    "SELECT name, size_bytes, sha256 FROM artifacts WHERE run_id = ?1 ORDER BY name";
+    "SELECT name, size_bytes, sha256, path FROM artifacts WHERE run_id = ?1 ORDER BY name";
 constexpr const char* kDeleteArtifacts = "DELETE FROM artifacts WHERE run_id = ?1";
 // Deleted and inserted rather than replaced: REPLACE fires no delete trigger, and facts would miscount.
 constexpr const char* kDeleteArtifact = "DELETE FROM artifacts WHERE run_id = ?1 AND name = ?2";
@@ -69,6 +69,7 @@ Status InsertArtifacts(Db& db, const std::string& run_id, const std::vector<Arti
   Statement insert(db, kInsertArtifact);
   for (const ArtifactRow& artifact : artifacts) {
     insert.BindText(1, run_id).BindText(2, artifact.name).Bind(3, artifact.size_bytes).BindText(4, artifact.sha256);
+    insert.BindText(5, artifact.path);
     RETURN_IF_ERROR(insert.Run());
   }
   return OkStatus();
@@ -108,7 +109,8 @@ Result<std::vector<ArtifactRow>> ReadArtifacts(Statement& select, const std::str
   std::vector<ArtifactRow> artifacts;
   select.BindText(1, run_id);
   while (select.Next()) {
-    artifacts.push_back({std::string(select.Text(0)), select.Integer(1), std::string(select.Text(2))});
+    artifacts.push_back(
+        {std::string(select.Text(0)), select.Integer(1), std::string(select.Text(2)), std::string(select.Text(3))});
   }
   RETURN_IF_ERROR(select.status());
   return artifacts;

@@ -75,6 +75,9 @@ struct ArtifactRow {
   std::string name;  // as users see it; also the file's name in the run's folder
   int64_t size_bytes = 0;
   std::string sha256;
+  // Where the command left it, from its folder on: `tiling/a.json`. Empty: outside of that folder, or none of its
+  // files.
+  std::string path = {};
   bool operator==(const ArtifactRow&) const = default;
 };
 

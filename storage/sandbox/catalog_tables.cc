@@ -93,6 +93,7 @@ constexpr CatalogColumn kArtifactColumns[] = {
     {"name", "TEXT", "a.name", "a.name"},
     {"size_bytes", "INTEGER", "a.size_bytes", "a.size_bytes"},
     {"sha256", "TEXT", "a.sha256", "a.sha256"},
+    {"path", "TEXT", "a.path", "a.path"},
 };
 
 constexpr CatalogColumn kMetricColumns[] = {

@@ -149,7 +149,7 @@ void AddEnded(State& state) {
   done.exit_code = 0;
   state.Print(done, 6000, 22);
   state.Put(done, "report.txt", "all is well\n");
-  done.artifacts.push_back({"report.txt", 12, Sha256Of(std::string("all is well\n"))});
+  done.artifacts.push_back({"report.txt", 12, Sha256Of(std::string("all is well\n")), "out/report.txt"});
   done.trust = {{"clocks_unlocked", "clocks were not locked"}, {"shared_gpu", "others used GPU 0"}};
   done.metrics = {{.name = "wall_ms", .value = 1500, .unit = "ms"},
                   {.name = "gpu_ms", .value = 0.125, .unit = "ms", .kernel = "gemm", .launch = 0},

@@ -1,5 +1,6 @@
 """State folders that earlier versions left (tests/data/README.md), under the daemon of today."""
 
+import copy
 import hashlib
 import os
 import shutil
@@ -23,7 +24,7 @@ def dropped(count):
 
 
 def artifact(name, content):
-    return {"name": name, "size_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    return {"name": name, "size_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest(), "path": None}
 
 
 def run(run_id, queued_s, **rest):
@@ -70,8 +71,8 @@ def log(run_id, name="stdout.log"):
     return artifact(name, LOGS[run_id, name])
 
 
-# Newest first, once the queued ones have run.
-RUNS_OF_VERSION_8 = [
+# Newest first, once the queued ones have run. In version 9 the report has a path.
+RUNS = [
     run("1jxt24tp0r0vnd02", 97, state="done", started_ns=VOLATILE, ended_ns=VOLATILE, exit_code=0, metrics=VOLATILE,
         session="1jxt24500s0pen00", round=2, priority=5,
         trust=[{"code": "clocks_not_locked", "message": "device cpu: kprofd locks no clocks of processors; see kprofctl doctor "
@@ -132,9 +133,15 @@ class OldStateTest(unittest.TestCase):
         return daemon
 
     def test_version_8(self):
-        daemon = self.daemon_on_copy_of("state-v8")
+        self.check("state-v8", report_path=None)
+
+    def test_version_9(self):
+        self.check("state-v9", report_path="out/report.txt")
+
+    def check(self, state, report_path):
+        daemon = self.daemon_on_copy_of(state)
         self.check_sessions(daemon)
-        self.check_runs(daemon)
+        self.check_runs(daemon, report_path)
         # It goes on from there.
         self.assertGreater(daemon.ctl.json("session", "open")["id"], "1jxt24tp0r0vnd02")
 
@@ -151,15 +158,17 @@ class OldStateTest(unittest.TestCase):
         self.assertEqual([s["state"] for s in daemon.ctl.json("session", "list")["sessions"]],
                          ["lost", "lost", "closed", "closed", "closed"])
 
-    def check_runs(self, daemon):
+    def check_runs(self, daemon, report_path):
         listed = daemon.ctl.json("runs", "--limit", "100")["runs"]
-        for shown, expected in zip(listed, RUNS_OF_VERSION_8):
+        expected_runs = copy.deepcopy(RUNS)
+        expected_runs[-1]["artifacts"][0]["path"] = report_path
+        for shown, expected in zip(listed, expected_runs):
             shown["trust"] = [reason for reason in shown["trust"] if reason["code"] != "host_busy"]
             for field in [name for name, value in expected.items() if value == VOLATILE]:
                 self.assertTrue(shown[field], field)
                 shown[field] = VOLATILE
             self.assertEqual(shown, expected)
-        self.assertEqual(len(listed), len(RUNS_OF_VERSION_8))
+        self.assertEqual(len(listed), len(RUNS))
 
         for (run_id, name), content in LOGS.items():
             options = ["--stderr"] if name == "stderr.log" else []
@@ -185,7 +194,7 @@ class OldStateTest(unittest.TestCase):
         restored = daemon.restore(backup)
         self.assertEqual(contents(daemon.state), before)
         self.assertEqual(started.returncode, EXIT["storage_broken"], started.stderr)
-        for said in (daemon.state, "it is version 7, from before the first release; this kprofd needs version 8",
+        for said in (daemon.state, "it is version 7, from before the first release; this kprofd reads version 8 and later",
                      "move the state folder away, or choose another with --state-dir"):
             self.assertIn(said, started.stderr)
         self.assertEqual(restored.returncode, EXIT["bad_input"], restored.stderr)

@@ -78,6 +78,12 @@ class OutputsTest(DaemonTest):
                            collect=["**/*.bin", self.path("*.cache")])
         self.assertEqual(names_of(run), ["a.bin", "b.bin", "c.cache"])
 
+    def test_a_folder_is_all_that_is_in_it(self):
+        run = self.capture("sh", "-c", "mkdir -p out/deep; echo 1 > out/a; echo 2 > out/deep/b; echo 3 > out/.c; echo 4 > d; "
+                                       'echo 5 > "$KPROF_OUTPUT_DIR/e"', collect=["out", self.path("d")])
+        self.assertEqual([(artifact["name"], artifact["path"]) for artifact in run["artifacts"]],
+                         [("a", "out/a"), ("b", "out/deep/b"), ("d", "d"), ("e", None)])
+
     def test_a_failed_run_keeps_what_it_left(self):
         run = self.capture("sh", "-c", "echo why > why.txt; exit 3", collect=["*.txt"], expect="command_failed")
         self.assertEqual(names_of(run), ["why.txt"])

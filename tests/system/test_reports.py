@@ -199,6 +199,32 @@ class ReportTest(ReadsReports, ToolTest):
         self.ctl.run("export", run["id"], "--format", "profiles", "-o", self.path("profiles"))
         self.assertEqual(os.listdir(self.path("profiles")), ["ncu"])
 
+    def test_collected_folders_stand_in_the_tree_of_profiles(self):
+        self.write("bench.sh", "mkdir -p tiling compiled/scores ir; echo '{}' > tiling/scores.json; echo {} > tiling/params.json; "
+                               "echo module > compiled/scores/main.mlir; echo other > ir/main.mlir; echo mine > report.md")
+        run = self.ctl.json("capture", "ncu", "--device", "none", "--kernel", "mla", "--version", "v4", "--params", PARAMS,
+                            *self.played.option, "--collect", "tiling", "--collect", "compiled/**", "--collect", "ir/*.mlir",
+                            "--collect", self.path("report.md"), "--", "sh", "bench.sh", cwd=self.folder)
+        run = self.ctl.show(run["id"])
+        paths = {artifact["name"]: artifact["path"] for artifact in run["artifacts"]}
+        self.assertEqual(paths["scores.json"], "tiling/scores.json")
+        self.assertEqual({paths["main.mlir"], paths["2_main.mlir"]}, {"compiled/scores/main.mlir", "ir/main.mlir"})
+        self.assertIsNone(paths["params.json"])
+        self.assertIsNone(paths["report.ncu-rep"])
+        self.assertEqual(self.ctl.json("query", f"SELECT path FROM artifact WHERE path IS NOT NULL AND run = '{run['id']}' ORDER BY path")["rows"],
+                         [["compiled/scores/main.mlir"], ["ir/main.mlir"], ["report.md"], ["tiling/params.json"],
+                          ["tiling/scores.json"]])
+        self.assertRegex(self.ctl.run("artifacts", run["id"]).text, r"scores\.json +tiling/scores\.json\n")
+        self.ctl.run("export", run["id"], "--format", "profiles", "-o", self.path("profiles"))
+        root = next(at for at, _, files in os.walk(self.path("profiles")) if "params.json" in files and "report.ncu-rep" in files)
+        found = {os.path.relpath(os.path.join(at, name), root) for at, _, files in os.walk(root) for name in files}
+        self.assertLessEqual({"report.md", "params.json", "report.ncu-rep", "tiling/scores.json", "tiling/params.json",
+                              "compiled/scores/main.mlir", "ir/main.mlir"}, found)
+        self.assertEqual(kprof_testing.read_file(os.path.join(root, "ir/main.mlir")), b"other\n")
+        self.assertEqual(kprof_testing.read_file(os.path.join(root, "compiled/scores/main.mlir")), b"module\n")
+        self.assertIn(b"## Profile: mla v4", kprof_testing.read_file(os.path.join(root, "report.md")))
+        self.assertEqual(kprof_testing.read_file(os.path.join(root, "2_report.md")), b"mine\n")
+
     def test_of_a_run_without_a_trace(self):
         text = self.report(self.capture("command"))
         self.assertIn("### Bottleneck: Unknown\n", text)

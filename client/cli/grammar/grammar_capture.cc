@@ -74,7 +74,7 @@ void AddCaptureVerb(VerbSet& verbs) {
       ->type_name("DURATION");
   verb->add_flag("--exclusive", args.exclusive, "Wait until nobody else's processes are on the device");
   AddRepeated(verb, "--collect", "GLOB", args.collect,
-              "Keep files that it leaves, and import traces among them; quote it (repeat)");
+              "Keep files that it leaves, or all in a folder, and import traces among them; quote it (repeat)");
   verb->add_option("--prepare", args.prepare, "Run this by sh -c first, before the device is leased")->type_name("CMD");
   verb->add_option("--check", args.check, "Run this by sh -c after it; where it fails the run does (check_failed)")
       ->type_name("CMD");

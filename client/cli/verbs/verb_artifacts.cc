@@ -13,7 +13,7 @@ constexpr size_t kArtifactChunkBytes = 256 << 10;
 
 void WriteMembers(JsonWriter& json, const v1::Artifact& artifact) {
   json.Key("name").String(artifact.name()).Key("size_bytes").Int(artifact.size_bytes());
-  json.Key("sha256").String(artifact.sha256());
+  json.Key("sha256").String(artifact.sha256()).Key("path").StringOrNull(artifact.path());
 }
 
 std::string ArtifactJsonLine(const v1::Artifact& artifact) {
@@ -38,10 +38,13 @@ Status RunVerb(const ListArtifactsArgs& args, const VerbContext& context) {
     }));
     return OkStatus();
   }
-  Table table({{"SIZE", Align::kRight}, {"SHA256", Align::kLeft, Cut::kAtEnd}, {"NAME", Align::kLeft, Cut::kInMiddle}},
+  Table table({{"SIZE", Align::kRight},
+               {"SHA256", Align::kLeft, Cut::kAtEnd},
+               {"NAME", Align::kLeft, Cut::kInMiddle},
+               {"PATH", Align::kLeft, Cut::kInMiddle}},
               output);
   for (const v1::Artifact& artifact : list.artifacts()) {
-    table.AddRow({FormatBytes(artifact.size_bytes()), artifact.sha256(), artifact.name()});
+    table.AddRow({FormatBytes(artifact.size_bytes()), artifact.sha256(), artifact.name(), artifact.path()});
   }
   table.Finish();
   return OkStatus();

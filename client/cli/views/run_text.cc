@@ -167,7 +167,7 @@ void WriteRun(JsonWriter& json, const v1::Run& run, const QueuePlace* place) {
   json.Key("artifacts").BeginArray();
   for (const v1::Artifact& artifact : run.artifacts()) {
     json.BeginObject().Key("name").String(artifact.name()).Key("size_bytes").Int(artifact.size_bytes());
-    json.Key("sha256").String(artifact.sha256()).EndObject();
+    json.Key("sha256").String(artifact.sha256()).Key("path").StringOrNull(artifact.path()).EndObject();
   }
   json.EndArray();
   json.Key("artifact_count").Int(std::max(run.artifact_count(), run.artifacts_size()));

@@ -205,17 +205,23 @@ void OutputSearch::Walk(const Place& place, size_t part) {
 
 // This folder, and all below it.
 void OutputSearch::WalkAny(const Place& place, size_t part) {
-  const bool last = part + 1 == parts_.size();
-  if (!last) Walk(place, part + 1);
+  if (part + 1 == parts_.size()) return TakeAll(place);
+  Walk(place, part + 1);
+  if (gave_up_ || place.depth >= kMostSearchDepth) return;
+  for (const Entry& entry : ListFolder(place.path, place.named, [this] { return Count(); })) {
+    const Place below = place.Below(entry.name, false);
+    if (!entry.name.starts_with('.') && IsFolder(below.path, entry.type)) WalkAny(below, part);
+    if (gave_up_) return;
+  }
+}
+
+// Each file of this folder, and of those below it.
+void OutputSearch::TakeAll(const Place& place) {
   if (gave_up_ || place.depth >= kMostSearchDepth) return;
   for (const Entry& entry : ListFolder(place.path, place.named, [this] { return Count(); })) {
     if (entry.name.starts_with('.')) continue;
     const Place below = place.Below(entry.name, false);
-    if (IsFolder(below.path, entry.type)) {
-      WalkAny(below, part);
-    } else if (last) {
-      Take(below);
-    }
+    IsFolder(below.path, entry.type) ? TakeAll(below) : Take(below);
     if (gave_up_) return;
   }
 }
@@ -228,11 +234,10 @@ void OutputSearch::Take(const Place& place) {
     return LeaveOut("'" + Shown(place.shown) + "': " + std::strerror(errno));
   }
   const std::string quoted = "'" + Shown(place.shown) + "': ";
-  if (S_ISDIR(about.st_mode)) {
-    if (!place.named) return;
-    matched_ = true;
-    return LeaveOut(quoted + "it is a folder; '" + Shown(place.shown) + "/**' is what is in it");
-  }
+  struct stat behind {};
+  const bool leads_to_folder =
+      S_ISLNK(about.st_mode) && place.named && ::stat(place.path.c_str(), &behind) == 0 && S_ISDIR(behind.st_mode);
+  if (S_ISDIR(about.st_mode) || leads_to_folder) return place.named ? TakeAll(place) : void();
   matched_ = true;
   if (!seen_.emplace(about.st_dev, about.st_ino).second) return;
   if (!S_ISREG(about.st_mode)) return LeaveOut(quoted + WhyNotRegular(about.st_mode));

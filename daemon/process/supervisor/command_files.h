@@ -3,7 +3,8 @@
 // the run began. It follows a symbolic link only where the glob names the folder itself. A file that is a link is left
 // out, and so is a device, a pipe or a socket. Files that are left out are named, as far as there is room.
 //
-// `*` and `?` stand for no slash, `**` for any number of folders; a name that begins with a dot must be named so.
+// `*` and `?` stand for no slash, `**` for any number of folders; a name that begins with a dot must be named so. A
+// glob that names a folder, with no pattern in it, stands for all that is in it: `out` is `out/**`.
 //
 // Blocks for the file system; looks at kMostEntries names at most, and for kLongestSearchNs.
 #pragma once
@@ -84,6 +85,7 @@ class OutputSearch {
   struct Place;
   void Walk(const Place& place, size_t part);
   void WalkAny(const Place& place, size_t part);
+  void TakeAll(const Place& place);
   void Take(const Place& place);
   bool Count();
   static std::string Shown(std::string_view bytes);

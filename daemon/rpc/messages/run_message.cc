@@ -76,6 +76,7 @@ void FillArtifact(const ArtifactRow& row, v1::Artifact& out) {
   out.set_name(row.name);
   out.set_size_bytes(row.size_bytes);
   out.set_sha256(row.sha256);
+  out.set_path(row.path);
 }
 
 void FillError(const RunError& error, v1::RunError& out) {

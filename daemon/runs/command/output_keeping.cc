@@ -105,9 +105,11 @@ void OutputKeeping::CheckRoom(int64_t bytes, std::function<void(Status)> then) {
 }
 
 void OutputKeeping::Copy() {
-  auto work = [&files = context_.files, &layout = context_.catalog.layout(), id = run_id_, policy = context_.outputs,
-               outputs = std::exchange(outputs_, {}), taken = taken_,
-               stop = stop_.get_token()] { return KeepOutputs(outputs, files, layout, id, taken, policy, stop); };
+  RunRow run = run_;
+  run.artifacts = taken_;
+  auto work = [&files = context_.files, &layout = context_.catalog.layout(), run = std::move(run),
+               policy = context_.outputs, outputs = std::exchange(outputs_, {}),
+               stop = stop_.get_token()] { return KeepOutputs(outputs, files, layout, run, policy, stop); };
   OnWorker<KeptOutputs>(context_.outputs_work, std::move(work), &OutputKeeping::OnCopied);
 }
 

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -235,6 +237,17 @@ bool IsToBeRead(const KeptOutput& output, const Tool& tool) {
   return output.artifact.size_bytes > 0 && (reader == kAnyFormat ? output.looks_like_trace : !reader.empty());
 }
 
+// Empty steps and `.` say nothing.
+std::vector<std::string_view> StepsOf(std::string_view path) {
+  std::vector<std::string_view> steps;
+  while (!path.empty()) {
+    const std::string_view step = path.substr(0, path.find('/'));
+    if (!step.empty() && step != ".") steps.push_back(step);
+    path.remove_prefix(std::min(path.size(), step.size() + 1));
+  }
+  return steps;
+}
+
 bool LooksLikeATrace(File& file) {
   std::vector<char> first(kSniffBytes);
   const Result<size_t> got = file.ReadAt(0, first);
@@ -242,6 +255,22 @@ bool LooksLikeATrace(File& file) {
 }
 
 }  // namespace
+
+std::string PathInFolder(const OutputFound& found, const std::string& cwd) {
+  if (found.tool_output >= 0) return "";
+  std::vector<std::string_view> steps = StepsOf(found.path);
+  if (found.path.starts_with('/')) {
+    const std::vector<std::string_view> above = StepsOf(cwd);
+    if (steps.size() < above.size() || !std::equal(above.begin(), above.end(), steps.begin())) return "";
+    steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(above.size()));
+  }
+  std::string path;
+  for (const std::string_view step : steps) {
+    if (step == "..") return "";
+    path += (path.empty() ? "" : "/") + std::string(step);
+  }
+  return path.size() <= kMostKeptPathBytes && TerminalText(path) == path ? path : "";
+}
 
 ChosenOutputs ChooseOutputs(std::vector<HeldOutput> outputs, const OutputsPolicy& policy, bool is_callers) {
   ChosenOutputs chosen;
@@ -270,14 +299,14 @@ ChosenOutputs ChooseOutputs(std::vector<HeldOutput> outputs, const OutputsPolicy
 }
 
 Result<KeptOutputs> KeepOutputs(const std::vector<HeldOutput>& outputs, Files& files, const Layout& layout,
-                                const std::string& run_id, const std::vector<ArtifactRow>& taken,
-                                const OutputsPolicy& policy, const std::stop_token& stop) {
-  RETURN_IF_ERROR(files.CreateFolder(layout.RunFolder(run_id)));  // one that printed nothing has none by now
-  UnfinishedCopies copies(files, layout, run_id);
+                                const RunRow& run, const OutputsPolicy& policy, const std::stop_token& stop) {
+  RETURN_IF_ERROR(files.CreateFolder(layout.RunFolder(run.id)));  // one that printed nothing has none by now
+  UnfinishedCopies copies(files, layout, run.id);
   KeptOutputs kept;
   Reasons left_out(kOutputLeftOut, kept.trust);
   Reasons incomplete(kOutputIncomplete, kept.trust);
-  std::vector<ArtifactRow> names = taken;
+  std::vector<ArtifactRow> names = run.artifacts;
+  std::set<std::string> paths;
   for (const HeldOutput& output : outputs) {
     const std::string& path = output.file->found.path;
     const std::string act = "keep " + Quoted(path);
@@ -287,7 +316,7 @@ Result<KeptOutputs> KeepOutputs(const std::vector<HeldOutput>& outputs, Files& f
       continue;
     }
     const int64_t size_bytes = std::min<int64_t>(before.st_size, output.size_bytes);
-    ASSIGN_OR_RETURN(const int64_t free_bytes, files.ReadFreeBytes(layout.RunFolder(run_id)));
+    ASSIGN_OR_RETURN(const int64_t free_bytes, files.ReadFreeBytes(layout.RunFolder(run.id)));
     const int64_t taken_bytes = std::min<int64_t>(size_bytes, before.st_blocks * 512);  // of a sparse one less
     if (taken_bytes > free_bytes - policy.kept_free_bytes && taken_bytes > kBlockBytes) {
       return Fail(ErrorCode::kStorageFull, act,
@@ -312,7 +341,9 @@ Result<KeptOutputs> KeepOutputs(const std::vector<HeldOutput>& outputs, Files& f
     if (::fstat(output.file->fd.get(), &after) != 0 || !IsAsItWas(before, after) || *copied != output.size_bytes) {
       incomplete.Add(path, "it was still being written; its first " + std::to_string(*copied) + " bytes are kept");
     }
-    kept.kept.push_back({{name, *copied, std::move(sum)}, output.file->found, LooksLikeATrace(*file)});
+    std::string told = PathInFolder(output.file->found, run.cwd);
+    if (!paths.insert(told).second) told.clear();
+    kept.kept.push_back({{name, *copied, std::move(sum), told}, output.file->found, LooksLikeATrace(*file)});
     names.push_back(kept.kept.back().artifact);
   }
   RETURN_IF_ERROR(copies.Finish());

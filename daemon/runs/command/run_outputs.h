@@ -29,6 +29,12 @@ inline constexpr char kOutputLeftOut[] = "output_left_out";
 inline constexpr char kOutputIncomplete[] = "output_incomplete";
 inline constexpr char kChartsNotDrawn[] = "charts_not_drawn";
 
+// Where the command left it, from its folder `cwd` on, as an artifact tells it (ArtifactRow::path): steps that go down,
+// of readable text, kMostKeptPathBytes at most. Empty: it lies elsewhere, its tool left it, or its path is not such.
+// Goes by the path alone, which may be made up.
+inline constexpr size_t kMostKeptPathBytes = 1024;
+std::string PathInFolder(const OutputFound& found, const std::string& cwd);
+
 // A file on its way; its copies, from thread to thread, share the descriptor.
 struct HeldOutput {
   std::shared_ptr<ReceivedOutput> file;
@@ -55,11 +61,11 @@ struct KeptOutputs {
   std::vector<KeptOutput> kept;
   std::vector<TrustReason> trust;
 };
-// Copies them into the run's folder, beside `taken`. Durable when it succeeds; else nothing of it is left. Fails with
-// kStorageFull where they do not fit, and kCancelled once `stop` is requested.
+// Copies them into the run's folder, beside the artifacts that `run` has. Durable when it succeeds; else nothing of it
+// is left. No two have the same path: the first one keeps it. Fails with kStorageFull where they do not fit, and
+// kCancelled once `stop` is requested.
 Result<KeptOutputs> KeepOutputs(const std::vector<HeldOutput>& outputs, Files& files, const Layout& layout,
-                                const std::string& run_id, const std::vector<ArtifactRow>& taken,
-                                const OutputsPolicy& policy, const std::stop_token& stop);
+                                const RunRow& run, const OutputsPolicy& policy, const std::stop_token& stop);
 
 // True if one of them is to be read as a trace.
 bool HaveTraces(const std::vector<KeptOutput>& kept, const Tool& tool);

@@ -217,6 +217,10 @@ class Analyses final : public v1::AnalysisService::Service {
                        grpc::ServerWriter<v1::AnalyzeResponse>* writer) override {
     return Answer(calls_.analyze, context, request, writer);
   }
+  grpc::Status GetReport(grpc::ServerContext* context, const v1::GetReportRequest* request,
+                         grpc::ServerWriter<v1::GetReportResponse>* writer) override {
+    return Answer(calls_.get_report, context, request, writer);
+  }
 
  private:
   const FakeDaemon::Calls& calls_;

@@ -76,6 +76,7 @@ class FakeDaemon {
     Stream<v1::QueryRequest, v1::QueryResponse> query;
     Unary<v1::ListAnalysesRequest, v1::ListAnalysesResponse> list_analyses;
     Stream<v1::AnalyzeRequest, v1::AnalyzeResponse> analyze;
+    Stream<v1::GetReportRequest, v1::GetReportResponse> get_report;
     Stream<v1::OpenSessionRequest, v1::OpenSessionResponse> open_session;
     Unary<v1::CloseSessionRequest, v1::CloseSessionResponse> close_session;
     Unary<v1::GetSessionRequest, v1::GetSessionResponse> get_session;

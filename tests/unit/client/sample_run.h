@@ -46,6 +46,7 @@ inline v1::Run SampleRun() {
   artifact.set_name("notes.txt");
   artifact.set_size_bytes(1536);
   artifact.set_sha256("ab12");
+  artifact.set_path("out/notes.txt");
   run.set_stdout_bytes(2048);
   run.set_stdout_dropped_bytes(1024);
   run.set_stderr_bytes(10);

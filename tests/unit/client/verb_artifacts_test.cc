@@ -91,8 +91,11 @@ TEST_F(VerbArtifactsTest, ArtifactsPutAndList) {
   EXPECT_EQ(results_, "stored big.bin  585.9 KiB\n");
   EXPECT_EQ(Kprofctl({"artifacts", "r", "--json"}), 0);
   EXPECT_THAT(results_, EndsWith(R"({"schema":"kprof.artifacts.v1","artifacts":[{"name":"notes.txt","size_bytes":1536,)"
-                                 R"("sha256":"ab12"}]})"
+                                 R"("sha256":"ab12","path":"out/notes.txt"}]})"
                                  "\n"));
+  EXPECT_EQ(Kprofctl({"artifacts", "r"}), 0);
+  EXPECT_THAT(results_, EndsWith("   SIZE  SHA256  NAME       PATH\n"
+                                 "1.5 KiB  ab12    notes.txt  out/notes.txt\n"));
 }
 
 }  // namespace

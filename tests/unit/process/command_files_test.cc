@@ -164,11 +164,24 @@ TEST_F(OutputSearchTest, KeepsToItsLimits) {
   EXPECT_THAT(no_time.left_out().reasons, ElementsAre(HasSubstr("took too long")));
 }
 
-TEST_F(OutputSearchTest, SaysThatAFolderIsNone) {
-  Write("out/a.json");
+TEST_F(OutputSearchTest, TakesAllThatIsInAFolderThatIsNamed) {
+  for (const char* name : {"out/a.json", "out/x/y/b.bin", "out/.hidden", "out/.git/c", "else/d"}) Write(name);
+  for (const char* glob : {"out", "out/", "./out", "out/**"}) {
+    EXPECT_THAT(Find(glob), ElementsAre("out/a.json", "out/x/y/b.bin")) << glob;
+  }
+  EXPECT_THAT(Find("."), ElementsAre("else/d", "out/a.json", "out/x/y/b.bin"));
+  EXPECT_THAT(Find(Path("out/x")), ElementsAre(Path("out/x/y/b.bin")));
+  std::filesystem::create_directory_symlink(Path("out"), Path("link"));
+  EXPECT_THAT(Find("link"), ElementsAre("link/a.json", "link/x/y/b.bin"));
+  EXPECT_THAT(Find("o*t"), IsEmpty());
+  EXPECT_THAT(Find("l*"), IsEmpty());
+}
+
+TEST_F(OutputSearchTest, SaysThatNothingIsInAFolderThatIsNamed) {
+  std::filesystem::create_directory(Path("out"));
   OutputSearch search({});
-  EXPECT_TRUE(search.Find(Path("."), "out", -1));
-  EXPECT_THAT(search.left_out().reasons, ElementsAre("'out': it is a folder; 'out/**' is what is in it"));
+  EXPECT_FALSE(search.Find(Path("."), "out", -1));
+  EXPECT_THAT(search.left_out().reasons, IsEmpty());
 }
 
 TEST_F(OutputSearchTest, SaysWhatNobodyLeft) {

@@ -25,7 +25,7 @@ TEST(RunMessage, CarriesEveryFieldOfARow) {
   row.error = RunError{"command_failed", "m", "r"};
   row.trust = {{"c", "m"}};
   row.metrics = {{.name = "wall_ns", .value = 5, .unit = "ns", .kernel = "k", .launch = 6}};
-  row.artifacts = {{"f", 8, "sum"}};
+  row.artifacts = {{"f", 8, "sum", "o/f"}};
   row.stdout_bytes = 10;
   row.stdout_dropped_bytes = 11;
   row.stderr_bytes = 12;
@@ -46,7 +46,7 @@ TEST(RunMessage, CarriesEveryFieldOfARow) {
             "pinned: true shared: true attached: true queued_unix_ns: 1 started_unix_ns: 2 ended_unix_ns: 3 "
             "exit_code: 4 signal: 9 error { code: \"command_failed\" message: \"m\" remedy: \"r\" } "
             "trust { code: \"c\" message: \"m\" } metrics { name: \"wall_ns\" value: 5 unit: \"ns\" kernel: \"k\" "
-            "launch: 6 } artifacts { name: \"f\" size_bytes: 8 sha256: \"sum\" } stdout_bytes: 10 "
+            "launch: 6 } artifacts { name: \"f\" size_bytes: 8 sha256: \"sum\" path: \"o/f\" } stdout_bytes: 10 "
             "stdout_dropped_bytes: 11 stderr_bytes: 12 stderr_dropped_bytes: 13 timeout_ms: 14 queue_timeout_ms: 15 "
             "artifact_count: 1 session_id: \"02\" round: 16 priority: 17 clocks: \"lock=1500\" cool_down_ms: 18 "
             "exclusive: true");

@@ -23,10 +23,10 @@ std::string Lines(size_t begin, size_t end) {
   return text.substr(begin, end - begin);
 }
 
-class OldStateTest : public testing::Test {
+class OldStateTest : public testing::TestWithParam<const char*> {
  protected:
-  Layout Copy(const std::string& state) {
-    std::filesystem::copy(std::string(KPROF_SOURCE_DIR) + "/tests/data/" + state, folder_ / "state",
+  Layout Copy() {
+    std::filesystem::copy(std::string(KPROF_SOURCE_DIR) + "/tests/data/" + GetParam(), folder_ / "state",
                           std::filesystem::copy_options::recursive);
     return Layout{folder_ / "state"};
   }
@@ -36,8 +36,11 @@ class OldStateTest : public testing::Test {
   std::unique_ptr<Files> files_ = MakePosixFiles();
 };
 
-TEST_F(OldStateTest, SpoolOfVersion1) {
-  const Layout layout = Copy("state-v8");
+INSTANTIATE_TEST_SUITE_P(Versions, OldStateTest, testing::Values("state-v8", "state-v9"),
+                         [](const auto& info) { return std::string(info.param).substr(6); });
+
+TEST_P(OldStateTest, SpoolOfVersion1) {
+  const Layout layout = Copy();
   LaunchRequest expected;
   expected.argv = {"/bin/sh", "-c", "echo \"$GREETING\"; umask; pwd"};
   expected.environment = {"PATH=/usr/bin:/bin", "GREETING=hello", "OMP_NUM_THREADS=4"};
@@ -51,8 +54,8 @@ TEST_F(OldStateTest, SpoolOfVersion1) {
   EXPECT_EQ(*ReadSpool(*files_, layout, "again"), expected);
 }
 
-TEST_F(OldStateTest, FoldersOfLostRuns) {
-  const Layout layout = Copy("state-v8");
+TEST_P(OldStateTest, FoldersOfLostRuns) {
+  const Layout layout = Copy();
   Result<std::unique_ptr<Catalog>> catalog = Catalog::Open({.layout = layout}, *files_);
   ASSERT_TRUE(catalog.ok()) << catalog.status().ToString();
   EXPECT_TRUE((*catalog)->last_stop_was_unclean());

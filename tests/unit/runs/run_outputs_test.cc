@@ -62,12 +62,41 @@ TEST_F(RunOutputsTest, BecomeArtifactsAndATrace) {
   EXPECT_THAT(NamesOf(row), ElementsAre("notes.txt", "trace.json"));
   EXPECT_EQ(row.artifacts[0].sha256, Sha256Of(std::string("notes")));
   EXPECT_EQ(row.artifacts[0].size_bytes, 5);
+  EXPECT_EQ(row.artifacts[0].path, "out/notes.txt");
   ASSERT_EQ(row.trace.size(), 1U);
   EXPECT_EQ(row.trace[0].name, "trace");
   EXPECT_EQ(row.trace[0].source_name, "trace.json");
   EXPECT_EQ(row.trace[0].source_artifact, "trace.json");
   EXPECT_THAT(row.trust, IsEmpty());
   EXPECT_THAT(FilesOf(id), ElementsAre("notes.txt", "trace.json", "trace.trace.db"));
+}
+
+TEST_F(RunOutputsTest, KnowWhereTheirCommandLeftThem) {
+  RunRequest request = Command();
+  const std::string cwd = request.cwd = "/home/me//work/";
+  const std::string id = Running(std::move(request));
+  const std::pair<std::string, std::string> left[] = {
+      {"compiled/x/y.mlir", "compiled/x/y.mlir"},
+      {cwd + "/tiling/a.json", "tiling/a.json"},
+      {"../above.txt", ""},
+      {"x/../inside.txt", ""},
+      {cwd + "_else/b.json", ""},
+      {"/tmp/c.json", ""},
+      {"compiled/x/y.mlir", ""},  // said twice
+      {"bad\xff/d.json", ""},
+      {"two\nlines/e.json", ""},
+      {std::string(2000, 'f') + "/f.json", ""},
+  };
+  for (const auto& [path, told] : left) launcher_->last().Left(path, FileOf("x"));
+  launcher_->last().Left("of_tool/g.txt", FileOf("x"), 0);
+  launcher_->last().Ended(ExitCode(0));
+  const RunRow row = Ended(id);
+  std::vector<std::string> paths;
+  for (const ArtifactRow& artifact : row.artifacts) {
+    if (!artifact.path.empty()) paths.push_back(artifact.path);
+  }
+  EXPECT_EQ(row.artifacts.size(), std::size(left) + 1);
+  EXPECT_THAT(paths, testing::UnorderedElementsAre("compiled/x/y.mlir", "tiling/a.json"));
 }
 
 TEST_F(RunOutputsTest, OfARunThatFailedAreKept) {

@@ -14,24 +14,45 @@
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/session_table.h"
+#include "storage/db/statement.h"
 #include "tests/fakes/base/temporary_folder.h"
+#include "tests/fakes/storage/faulty_disk.h"
 
 namespace kprof {
 namespace {
 
 namespace fs = std::filesystem;
 
-class OldCatalogTest : public testing::Test {
+std::string OldState(const std::string& name) {
+  return std::string(KPROF_SOURCE_DIR) + "/tests/data/" + name;
+}
+
+struct OldCatalog {
+  const char* state;
+  int version;
+  const char* report_path;  // of the artifact report.txt
+};
+
+class OldCatalogTest : public testing::TestWithParam<OldCatalog> {
  protected:
-  Db OpenCopy(const std::string& state) {
-    fs::copy_file(std::string(KPROF_SOURCE_DIR) + "/tests/data/" + state + "/catalog.db", folder_ / "catalog.db");
+  // Brought to this version.
+  Db OpenCopy() {
+    fs::copy_file(OldState(GetParam().state) + "/catalog.db", folder_ / "catalog.db");
     Result<Db> db = Db::Open(folder_ / "catalog.db", {.mode = Db::Mode::kReadWrite});
     EXPECT_TRUE(db.ok()) << db.status().ToString();
+    EXPECT_EQ(*db->QueryInteger("PRAGMA user_version"), GetParam().version);
+    const Status made = MakeCatalog(*db);
+    EXPECT_TRUE(made.ok()) << made.ToString();
+    EXPECT_EQ(*db->QueryInteger("PRAGMA user_version"), CatalogVersion());
     return *std::move(db);
   }
 
   TemporaryFolder folder_;
 };
+
+INSTANTIATE_TEST_SUITE_P(Versions, OldCatalogTest,
+                         testing::Values(OldCatalog{"state-v8", 8, ""}, OldCatalog{"state-v9", 9, "out/report.txt"}),
+                         [](const auto& info) { return std::to_string(info.param.version); });
 
 RunRow PlainRun(const std::string& id, int64_t queued_s) {
   RunRow run;
@@ -46,10 +67,8 @@ RunRow PlainRun(const std::string& id, int64_t queued_s) {
   return run;
 }
 
-TEST_F(OldCatalogTest, RunsOfVersion8) {
-  Db db = OpenCopy("state-v8");
-  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 8);
-  ASSERT_TRUE(MakeCatalog(db).ok());
+TEST_P(OldCatalogTest, HasItsRuns) {
+  Db db = OpenCopy();
   EXPECT_EQ(*db.QueryInteger("SELECT value FROM facts WHERE name = 'clean_stop'"), 0);
   EXPECT_EQ(ReadOwned(db, 1000)->runs, *db.QueryInteger("SELECT count(*) FROM runs"));
 
@@ -73,9 +92,10 @@ TEST_F(OldCatalogTest, RunsOfVersion8) {
   done.stdout_dropped_bytes = 1804;
   done.stderr_bytes = 22;
   done.trust = {{"clocks_unlocked", "clocks were not locked"}, {"shared_gpu", "others used GPU 0"}};
-  done.artifacts = {{"report.txt", 12, "d40b628baf7f757149f5b6d6d6aca317d478ef3a29433064d21cfdd06fb33b8d"},
-                    {"stderr.log", 22, "5b317d30ae352cb03bb81f88f668e7cb1e73b54f6554b7bc825c83cfdd11c231"},
-                    {"stdout.log", 4230, "40d17d9efbfc0d8722cf528a9e6fd881761aa1774dbb6e593d8036d24f84b3fb"}};
+  done.artifacts = {
+      {"report.txt", 12, "d40b628baf7f757149f5b6d6d6aca317d478ef3a29433064d21cfdd06fb33b8d", GetParam().report_path},
+      {"stderr.log", 22, "5b317d30ae352cb03bb81f88f668e7cb1e73b54f6554b7bc825c83cfdd11c231"},
+      {"stdout.log", 4230, "40d17d9efbfc0d8722cf528a9e6fd881761aa1774dbb6e593d8036d24f84b3fb"}};
   done.metrics = {{.name = "wall_ms", .value = 1500, .unit = "ms"},
                   {.name = "gpu_ms", .value = 0.125, .unit = "ms", .kernel = "gemm", .launch = 0},
                   {.name = "gpu_ms", .value = 0.25, .unit = "ms", .kernel = "gemm", .launch = 1}};
@@ -104,8 +124,8 @@ TEST_F(OldCatalogTest, RunsOfVersion8) {
   EXPECT_TRUE(InsertRun(db, PlainRun("1jxt25000000000", 100)).ok());
 }
 
-TEST_F(OldCatalogTest, SessionsOfVersion8) {
-  Db db = OpenCopy("state-v8");
+TEST_P(OldCatalogTest, HasItsSessions) {
+  Db db = OpenCopy();
 
   SessionRow open;
   open.id = "1jxt24500s0pen00";
@@ -143,8 +163,8 @@ TEST_F(OldCatalogTest, SessionsOfVersion8) {
   EXPECT_EQ(*TakeRound(db, open.id), 3);
 }
 
-TEST_F(OldCatalogTest, WhatElseVersion8Knows) {
-  Db db = OpenCopy("state-v8");
+TEST_P(OldCatalogTest, HasWhatElseItKnew) {
+  Db db = OpenCopy();
   const LeftoverRow left{"0", "1jxt22ah0t1me000", "00000000-0000-4000-8000-000000000001"};
   EXPECT_EQ(*ReadLeftovers(db), std::vector{left});
   TracePartRow part;
@@ -181,12 +201,115 @@ TEST_F(OldCatalogTest, WhatElseVersion8Knows) {
   EXPECT_GT(owned.bytes, 12 + 22 + 4230 + 33 + 900);
 }
 
-// A state folder from before the first release is refused, and each byte of it stays.
-class OlderStateTest : public OldCatalogTest {
- protected:
-  OlderStateTest() {
-    fs::copy(std::string(KPROF_SOURCE_DIR) + "/tests/data/state-v7", layout_.state_folder, fs::copy_options::recursive);
+// All that a database says of its tables, but for the words in which they were made.
+std::string TablesOf(Db& db) {
+  std::string tables;
+  Statement select(db, R"sql(
+SELECT s.type, s.name, s.tbl_name, iif(s.type = 'table', '', s.sql),
+       (SELECT json_group_array(json_array(c.name, c.type, c."notnull", c.dflt_value, c.pk, c.hidden))
+        FROM pragma_table_xinfo(s.name) AS c)
+FROM sqlite_schema AS s ORDER BY s.type, s.name)sql");
+  while (select.Next()) {
+    for (int i = 0; i < 5; ++i) tables += std::string(select.Text(i)) + "|";
+    tables += "\n";
   }
+  EXPECT_TRUE(select.status().ok()) << select.status().ToString();
+  return tables;
+}
+
+TEST_P(OldCatalogTest, HasTheTablesOfANewOne) {
+  Db old = OpenCopy();
+  Db made = *Db::Open(folder_ / "new.db", {.mode = Db::Mode::kReadWrite});
+  ASSERT_TRUE(MakeCatalog(made).ok());
+  EXPECT_NE(TablesOf(old).find(R"(["path","TEXT",0,null,0,0]])"), std::string::npos);
+  EXPECT_EQ(TablesOf(old), TablesOf(made));
+}
+
+// A state folder of version 8, on a disk that fails while its catalog is brought to this version.
+class CatalogUpgradeTest : public testing::Test {
+ protected:
+  CatalogUpgradeTest() { BeginAgain(); }
+  void BeginAgain() {
+    fs::remove_all(layout_.state_folder);
+    fs::copy(OldState("state-v8"), layout_.state_folder, fs::copy_options::recursive);
+    disk_.plan.Forget();
+  }
+  Result<std::unique_ptr<Catalog>> Open() {
+    return Catalog::Open({.layout = layout_, .vfs = disk_.vfs.name()}, disk_.files);
+  }
+  int64_t Version() {
+    Result<Db> db = Db::Open(layout_.CatalogPath(), {.mode = Db::Mode::kReadWrite, .vfs = disk_.vfs.name()});
+    EXPECT_TRUE(db.ok()) << db.status().ToString();
+    return db.ok() ? *db->QueryInteger("PRAGMA user_version") : -1;
+  }
+  // It opens, is sound, and has what it had.
+  void ExpectWhole() {
+    Result<std::unique_ptr<Catalog>> catalog = Open();
+    ASSERT_TRUE(catalog.ok()) << catalog.status().ToString();
+    EXPECT_TRUE((*catalog)->QuickCheck({}).ok());
+    ReaderPool::Lease reader = *(*catalog)->readers().Borrow();
+    EXPECT_EQ(ListRuns(*reader, {})->size(), 11u);
+    EXPECT_EQ(ReadRun(*reader, "1jxt21q00d0ne000")->artifacts.size(), 3u);
+  }
+
+  TemporaryFolder folder_;
+  FaultyDisk disk_;
+  const Layout layout_{folder_ / "state"};
+};
+
+TEST_F(CatalogUpgradeTest, IsWholeOrNotAtAllWhateverTheDiskDoes) {
+  ASSERT_TRUE(Open().ok());
+  const int64_t ops = disk_.plan.ops();
+  ASSERT_GT(ops, 5);
+  int old_ones = 0;
+  int new_ones = 0;
+  for (const Fault fault : {Fault::kNoSpace, Fault::kInputOutput, Fault::kTear, Fault::kPowerCut}) {
+    for (int64_t at = 1; at <= ops; ++at) {
+      SCOPED_TRACE(testing::Message() << "fault " << static_cast<int>(fault) << " from " << at << " of " << ops);
+      BeginAgain();
+      disk_.plan.FailAt(at, fault, /*lasting=*/true);
+      (void)Open();
+      if (fault == Fault::kPowerCut) {
+        disk_.plan.RestoreSynced(FaultPlan::Survives::kSome, static_cast<uint64_t>(at));
+      } else {
+        disk_.plan.Heal();
+      }
+      const int64_t version = Version();
+      ASSERT_TRUE(version == 8 || version == CatalogVersion()) << version;
+      ++(version == 8 ? old_ones : new_ones);
+      ExpectWhole();
+      EXPECT_EQ(Version(), CatalogVersion());
+    }
+  }
+  EXPECT_GT(old_ones, 5);
+  EXPECT_GT(new_ones, 5);
+}
+
+TEST_F(CatalogUpgradeTest, ThatCannotBeLeavesTheCatalogAsItWas) {
+  {
+    Db db = *Db::Open(layout_.CatalogPath(), {.mode = Db::Mode::kReadWrite});
+    ASSERT_TRUE(db.Execute("ALTER TABLE artifacts ADD COLUMN path TEXT").ok());  // somebody's own
+  }
+  const Status refused = Open().status();
+  EXPECT_NE(refused.ToString().find("bring the catalog from version 8 to"), std::string::npos) << refused.ToString();
+  EXPECT_EQ(Version(), 8);
+}
+
+TEST_F(CatalogUpgradeTest, ABackupOfVersion8IsRestoredAndBroughtToThisOne) {
+  const std::string backup = folder_ / "backup.db";
+  fs::copy_file(layout_.CatalogPath(), backup);
+  ASSERT_TRUE(Open().ok());
+  const Result<RestoredCatalog> restored = RestoreCatalog(layout_, backup, disk_.files, disk_.vfs.name());
+  ASSERT_TRUE(restored.ok()) << restored.status().ToString();
+  EXPECT_EQ(Version(), 8);
+  ExpectWhole();
+  EXPECT_EQ(Version(), CatalogVersion());
+}
+
+// A state folder from before the first release is refused, and each byte of it stays.
+class OlderStateTest : public testing::Test {
+ protected:
+  OlderStateTest() { fs::copy(OldState("state-v7"), layout_.state_folder, fs::copy_options::recursive); }
   // A catalog of that version that is in its write-ahead log alone, as a kill soon after the first start leaves it.
   void MoveIntoLog() {
     const std::string path = layout_.CatalogPath();
@@ -217,13 +340,13 @@ class OlderStateTest : public OldCatalogTest {
     EXPECT_EQ(refused.code(), ErrorCode::kStorageBroken);
     EXPECT_NE(refused.what().find("open catalog in state folder " + layout_.state_folder), std::string::npos);
     EXPECT_EQ(refused.why(),
-              "open catalog: it is version 7, from before the first release; this kprofd needs version " +
-                  std::to_string(CatalogVersion()));
+              "open catalog: it is version 7, from before the first release; this kprofd reads version 8 and later");
     EXPECT_NE(refused.remedy().find("move the state folder away, or choose another with --state-dir"),
               std::string::npos);
     EXPECT_TRUE(Content() == before);
   }
 
+  TemporaryFolder folder_;
   const Layout layout_{folder_ / "state"};
   const std::unique_ptr<Files> files_ = MakePosixFiles();
 };

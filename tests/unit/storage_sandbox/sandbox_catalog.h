@@ -49,7 +49,7 @@ inline RunRow SomeRun(const std::string& id, uint32_t uid, bool shared, const st
   run.exit_code = 0;
   run.stdout_bytes = 17;
   run.trust = {{"clocks_not_locked", word}};
-  run.artifacts = {{word + ".ncu-rep", 4096, "ab" + word}};
+  run.artifacts = {{word + ".ncu-rep", 4096, "ab" + word, "out/" + word}};
   TracePartRow part;
   part.name = part.source_name = word;
   part.source_hash = "1-" + word;

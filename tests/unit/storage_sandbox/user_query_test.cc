@@ -54,14 +54,14 @@ INSTANTIATE_TEST_SUITE_P(
         Allowed{"SELECT kernel, launch, name, value, unit FROM metric", "NULL|NULL|gpu_ms|2.5|ms"},                  //
         Allowed{"SELECT r.id, m.value FROM run r JOIN metric m ON m.run = r.id WHERE m.name = 'dram'", "r1|40"},     //
         Allowed{"SELECT r.id FROM run r LEFT JOIN metric m ON m.run = r.id AND m.name = 'x' WHERE m.run IS NULL", "r1"},
-        Allowed{"SELECT key, value FROM label WHERE run = 'r4'", "branch|shared"},                 //
-        Allowed{"SELECT code, message FROM trust", "clocks_not_locked|one"},                       //
-        Allowed{"SELECT name, size_bytes, sha256 FROM artifact", "one.ncu-rep|4096|abone"},        //
-        Allowed{"SELECT group_concat(device) FROM device WHERE run = 'r1'", "0,one"},              //
-        Allowed{"SELECT value FROM json_each('[7]')", "7"},                                        //
-        Allowed{"SELECT d.value FROM run, json_each(run.devices) d WHERE d.value <> '0'", "one"},  //
-        Allowed{"SELECT fullkey FROM json_tree('{\"a\":[1]}') WHERE atom = 1", "$.a[0]"},          //
-        Allowed{"WITH runs AS (SELECT 1 x) SELECT count(*) FROM runs", "1"},                       //
+        Allowed{"SELECT key, value FROM label WHERE run = 'r4'", "branch|shared"},                         //
+        Allowed{"SELECT code, message FROM trust", "clocks_not_locked|one"},                               //
+        Allowed{"SELECT name, size_bytes, sha256, path FROM artifact", "one.ncu-rep|4096|abone|out/one"},  //
+        Allowed{"SELECT group_concat(device) FROM device WHERE run = 'r1'", "0,one"},                      //
+        Allowed{"SELECT value FROM json_each('[7]')", "7"},                                                //
+        Allowed{"SELECT d.value FROM run, json_each(run.devices) d WHERE d.value <> '0'", "one"},          //
+        Allowed{"SELECT fullkey FROM json_tree('{\"a\":[1]}') WHERE atom = 1", "$.a[0]"},                  //
+        Allowed{"WITH runs AS (SELECT 1 x) SELECT count(*) FROM runs", "1"},                               //
         Allowed{"WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM c WHERE x < 9) SELECT sum(x) FROM c",
                 "45"},
         Allowed{"SELECT id, row_number() OVER (ORDER BY id DESC) FROM run ORDER BY id", "r1|3"},     //
