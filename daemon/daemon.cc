@@ -234,7 +234,7 @@ Status Daemon::Rooms::Build(ServiceManager& manager) {
                          &storage_limits,
                          launch_setup->intake()};
   run_context.outputs = OutputsPolicyOf(config);
-  run_context.draw_charts = MakeDrawRunCharts(*files, catalog->layout(), trace_parts);
+  run_context.draw_charts = MakeDrawRunCharts(*files, *catalog, trace_parts);
   run_context.client_outputs = launch_setup->client_outputs();
   run_context.expiry_clock = expiry_clock.get();
   run_context.imports = &imports;

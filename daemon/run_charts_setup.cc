@@ -5,6 +5,7 @@
 #include "daemon/analysis/report/report.h"
 #include "daemon/analysis/report/report_details.h"
 #include "daemon/analysis/report/report_files.h"
+#include "storage/catalog/device_records.h"
 
 namespace kprof {
 namespace {
@@ -13,10 +14,17 @@ constexpr int64_t kChartMemoryBytes = int64_t{64} << 20;  // of what is made of 
 constexpr std::string_view kPicture = "image/svg+xml";
 constexpr std::string_view kPictureEnding = ".svg";
 
+// A connection is held no longer than for that.
+Result<KnownCeilings> CeilingsNow(Catalog& catalog, const std::vector<std::string>& runs) {
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());
+  return ReadKnownCeilings(*reader, runs);
+}
+
 }  // namespace
 
-DrawRunCharts MakeDrawRunCharts(Files& files, const Layout& layout, PartPool& parts) {
-  return [&files, &layout, &parts](const RunRow& run, const std::stop_token& stop) -> Result<std::vector<RunChart>> {
+DrawRunCharts MakeDrawRunCharts(Files& files, Catalog& catalog, PartPool& parts) {
+  return [&files, &catalog, &parts](const RunRow& run, const std::stop_token& stop) -> Result<std::vector<RunChart>> {
+    const Layout& layout = catalog.layout();
     std::vector<PartLease> leases;
     std::vector<TracePart> open;
     for (const TracePartRow& row : run.trace) {
@@ -34,7 +42,9 @@ DrawRunCharts MakeDrawRunCharts(Files& files, const Layout& layout, PartPool& pa
                   "they need more than " + std::to_string(kChartMemoryBytes >> 20) + " MiB",
                   "ask for a part of it: kprofctl analyze");
     };
-    AnalysisTraces traces(open, std::vector<std::string>(open.size(), run.id), take_memory);
+    const std::vector<std::string> runs(open.size(), run.id);
+    ASSIGN_OR_RETURN(KnownCeilings ceilings, CeilingsNow(catalog, runs));
+    AnalysisTraces traces(open, runs, take_memory, std::move(ceilings));
     ASSIGN_OR_RETURN(const ReportedRun of, ReadReportedRun(run, std::move(traces), files, layout));
     ASSIGN_OR_RETURN(const Report report, MakeReport(of, nullptr, StopSignal(stop)));
     std::vector<RunChart> charts;

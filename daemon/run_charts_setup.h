@@ -4,12 +4,12 @@
 
 #include "daemon/runs/command/run_charts.h"
 #include "storage/base/files.h"
-#include "storage/db/layout.h"
+#include "storage/catalog/catalog.h"
 #include "storage/trace/read/part_pool.h"
 
 namespace kprof {
 
 // All are borrowed.
-DrawRunCharts MakeDrawRunCharts(Files& files, const Layout& layout, PartPool& parts);
+DrawRunCharts MakeDrawRunCharts(Files& files, Catalog& catalog, PartPool& parts);
 
 }  // namespace kprof

@@ -193,8 +193,8 @@ AnalysisValue PercentOf(int64_t part, int64_t whole) {
 }
 
 AnalysisTraces::AnalysisTraces(const std::vector<TracePart>& parts, const std::vector<std::string>& runs,
-                               TakeMemory take_memory)
-    : take_memory_(std::move(take_memory)) {
+                               TakeMemory take_memory, KnownCeilings ceilings)
+    : take_memory_(std::move(take_memory)), ceilings_(std::move(ceilings)) {
   std::map<std::string_view, size_t> places;  // of runs
   for (const std::string& run : runs) places.emplace(run, places.size());
   std::vector<size_t> order(parts.size());
@@ -239,7 +239,7 @@ Result<AnalysisTraces> ChooseRank(AnalysisTraces traces, const AnalysisOptions& 
     return Fail(ErrorCode::kUsage, "choose rank " + std::to_string(*rank), "the traces have no such rank",
                 RanksOf(traces));
   }
-  return AnalysisTraces(parts, runs, traces.take_memory());
+  return AnalysisTraces(parts, runs, traces.take_memory(), traces.ceilings());
 }
 
 Result<AnalysisAnswer> Analyze(const AnalysisKind& kind, AnalysisTraces traces, const AnalysisOptions& options,

@@ -21,6 +21,7 @@
 #include "daemon/analysis/operators/trace_part.h"
 #include "storage/base/memory_charge.h"
 #include "storage/base/status.h"
+#include "storage/catalog/device_records.h"
 #include "storage/catalog/run_row.h"
 
 namespace kprof {
@@ -113,12 +114,14 @@ AnalysisValue PercentOf(int64_t part, int64_t whole);
 class AnalysisTraces {
  public:
   // `runs`: the run's id for each part. `take_memory`: asked for the memory of the answer; null: there is no limit.
+  // `ceilings`: those that are recorded on this node, as of the moment of the question.
   AnalysisTraces(const std::vector<TracePart>& parts, const std::vector<std::string>& runs,
-                 TakeMemory take_memory = nullptr);
+                 TakeMemory take_memory = nullptr, KnownCeilings ceilings = {});
 
   TraceParts parts() const { return parts_; }
   const std::string& run(size_t part) const { return runs_[part]; }
   const TakeMemory& take_memory() const { return take_memory_; }
+  const KnownCeilings& ceilings() const { return ceilings_; }
   // "rank 3", or "the part of run 01j..." when its rank is not known.
   std::string NameOf(size_t part) const;
 
@@ -126,6 +129,7 @@ class AnalysisTraces {
   std::vector<TracePart> parts_;
   std::vector<std::string> runs_;
   TakeMemory take_memory_;
+  KnownCeilings ceilings_;
 };
 
 class AnalysisAnswer {

@@ -10,22 +10,10 @@ std::string CeilingBook::KeyOf(const Device& device, const DeviceFacts& facts) {
   return device.kind == DeviceKind::kNvidia ? "" : device.id;
 }
 
-MeasuredCeiling CeilingBook::CeilingOf(const CeilingRow& row) {
-  return {.quantity = row.quantity,
-          .dtype = row.dtype,
-          .accumulate = row.accumulate,
-          .value = row.value,
-          .unit = row.unit,
-          .run_id = row.run_id,
-          .unix_ns = row.time_ns,
-          .clocks = row.clocks,
-          .doubts = row.doubts};
-}
-
 std::vector<MeasuredCeiling> CeilingBook::Of(const std::string& key) const {
   std::vector<MeasuredCeiling> found;
   for (const CeilingRow& row : rows_) {
-    if (row.device == key) found.push_back(CeilingOf(row));
+    if (row.device == key) found.push_back(MeasuredCeilingOf(row));
   }
   return found;
 }

@@ -29,7 +29,6 @@ class CeilingBook {
   // The key of a device, to find it again after a restart, when its number may be another's. Empty: the device has not
   // said who it is, and has no ceilings.
   static std::string KeyOf(const Device& device, const DeviceFacts& facts);
-  static MeasuredCeiling CeilingOf(const CeilingRow& row);
 
   std::vector<MeasuredCeiling> Of(const std::string& key) const;
 

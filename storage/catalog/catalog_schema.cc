@@ -108,6 +108,7 @@ CREATE TABLE run_devices (
   run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
   position INTEGER NOT NULL,
   device TEXT NOT NULL,
+  key TEXT,                             -- who that is, as in ceilings; null: not known
   PRIMARY KEY (run_id, position)
 ) WITHOUT ROWID;
 
@@ -345,6 +346,7 @@ CREATE TABLE ceilings (
   time_ns INTEGER NOT NULL,
   clocks TEXT NOT NULL,                 -- of the run: by which policy they were held
   doubts TEXT NOT NULL,                 -- the codes of its trust, with commas; empty: none
+  device_name TEXT NOT NULL DEFAULT '', -- as its driver calls its kind; empty: not known
   PRIMARY KEY (device, quantity, dtype, accumulate)
 ) WITHOUT ROWID;
 )sql";
@@ -356,7 +358,10 @@ struct CatalogChange {
   const char* sql;
 };
 constexpr CatalogChange kChanges[] = {
-    {9, "ALTER TABLE artifacts ADD COLUMN path TEXT"},
+    {9,
+     "ALTER TABLE artifacts ADD COLUMN path TEXT;"
+     "ALTER TABLE run_devices ADD COLUMN key TEXT;"
+     "ALTER TABLE ceilings ADD COLUMN device_name TEXT NOT NULL DEFAULT ''"},
 };
 static_assert(std::size(kChanges) == kCatalogVersion - kOldestVersion);
 

@@ -1,5 +1,6 @@
 #include "storage/catalog/device_records.h"
 
+#include <set>
 #include <utility>
 
 #include "storage/db/statement.h"
@@ -31,11 +32,11 @@ Result<std::vector<LeftoverRow>> ReadLeftovers(Db& db) {
 
 Status PutCeiling(Db& db, const CeilingRow& ceiling) {
   Statement put(db, R"sql(
-INSERT INTO ceilings (device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns, clocks, doubts)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+INSERT INTO ceilings (device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns, clocks, doubts, device_name)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
 ON CONFLICT (device, quantity, dtype, accumulate) DO UPDATE
 SET unit = excluded.unit, value = excluded.value, run_id = excluded.run_id, uid = excluded.uid,
-    time_ns = excluded.time_ns, clocks = excluded.clocks, doubts = excluded.doubts
+    time_ns = excluded.time_ns, clocks = excluded.clocks, doubts = excluded.doubts, device_name = excluded.device_name
 )sql");
   return put.BindText(1, ceiling.device)
       .BindText(2, ceiling.quantity)
@@ -48,6 +49,7 @@ SET unit = excluded.unit, value = excluded.value, run_id = excluded.run_id, uid 
       .Bind(9, ceiling.time_ns)
       .BindText(10, ceiling.clocks)
       .BindText(11, ceiling.doubts)
+      .BindText(12, ceiling.device_name)
       .Run();
 }
 
@@ -59,7 +61,7 @@ Status DropCeilings(Db& db, const std::string& device) {
 Result<std::vector<CeilingRow>> ReadCeilings(Db& db) {
   std::vector<CeilingRow> ceilings;
   Statement select(db, R"sql(
-SELECT device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns, clocks, doubts FROM ceilings
+SELECT device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns, clocks, doubts, device_name FROM ceilings
 ORDER BY device, quantity, dtype, accumulate
 )sql");
   while (select.Next()) {
@@ -75,10 +77,34 @@ ORDER BY device, quantity, dtype, accumulate
     row.time_ns = select.Integer(8);
     row.clocks = select.Text(9);
     row.doubts = select.Text(10);
+    row.device_name = select.Text(11);
     ceilings.push_back(std::move(row));
   }
   RETURN_IF_ERROR(select.status());
   return ceilings;
+}
+
+Result<KnownCeilings> ReadKnownCeilings(Db& db, std::span<const std::string> runs) {
+  KnownCeilings known;
+  ASSIGN_OR_RETURN(known.rows, ReadCeilings(db));
+  if (known.rows.empty()) return known;
+  Statement select(db, "SELECT key FROM run_devices WHERE run_id = ?1 ORDER BY position");
+  for (const std::string& run : std::set<std::string>(runs.begin(), runs.end())) {
+    select.BindText(1, run);
+    std::vector<std::string> keys;
+    while (select.Next()) keys.emplace_back(select.Text(0));
+    RETURN_IF_ERROR(select.status());
+    if (!keys.empty()) known.devices_of_runs[run] = std::move(keys);
+  }
+  return known;
+}
+
+Status PutDeviceKeys(Db& db, const std::string& run_id, std::span<const std::string> keys) {
+  Statement put(db, "UPDATE run_devices SET key = nullif(?3, '') WHERE run_id = ?1 AND position = ?2");
+  int64_t position = 0;
+  for (const std::string& key : keys)
+    RETURN_IF_ERROR(put.BindText(1, run_id).Bind(2, position++).BindText(3, key).Run());
+  return OkStatus();
 }
 
 }  // namespace kprof

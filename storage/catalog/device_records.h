@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,10 +41,11 @@ struct CeilingRow {
   std::string unit;
   double value = 0;
   std::string run_id;
-  uint32_t uid = 0;     // who recorded it
-  int64_t time_ns = 0;  // when; Unix ns
-  std::string clocks;   // of the run: by which policy they were held
-  std::string doubts;   // the codes of its trust; empty: nothing spoke against it
+  uint32_t uid = 0;              // who recorded it
+  int64_t time_ns = 0;           // when; Unix ns
+  std::string clocks;            // of the run: by which policy they were held
+  std::string doubts;            // the codes of its trust; empty: nothing spoke against it
+  std::string device_name = {};  // as its driver calls its kind: "NVIDIA H200"; empty: nobody knew it
   bool operator==(const CeilingRow&) const = default;
 };
 
@@ -54,5 +57,19 @@ Status DropCeilings(Db& db, const std::string& device);
 
 // In the order of devices and quantities.
 Result<std::vector<CeilingRow>> ReadCeilings(Db& db);
+
+// The ceilings of this node, and who the devices of some runs are: what an analysis of these runs needs to find theirs.
+// A value.
+struct KnownCeilings {
+  std::vector<CeilingRow> rows;
+  // By run: the key of each of its devices, in their order, as CeilingRow::device has it; empty: not known.
+  std::map<std::string, std::vector<std::string>> devices_of_runs;
+};
+
+// `runs` may name one several times. A run that the catalog does not have, or that had no device, has no entry.
+Result<KnownCeilings> ReadKnownCeilings(Db& db, std::span<const std::string> runs);
+
+// Notes who the devices of a run are, by their keys, in the order of its devices; empty: not known.
+Status PutDeviceKeys(Db& db, const std::string& run_id, std::span<const std::string> keys);
 
 }  // namespace kprof

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "storage/base/status.h"
+#include "storage/catalog/device_records.h"
 #include "storage/db/db.h"
 #include "storage/trace/read/part_pool.h"
 #include "storage/trace_sql/parts/open_part.h"
@@ -39,6 +40,10 @@ class TraceSet {
   }
   Db* catalog() const { return catalog_; }  // null: there is none
   std::span<const std::string> runs() const { return runs_; }
+
+  // The ceilings of devices, for functions that hold kernels against them; none by default.
+  void Keep(KnownCeilings ceilings) { ceilings_ = std::move(ceilings); }
+  const KnownCeilings& ceilings() const { return ceilings_; }
 
   // The side tables of the parts, as the connection has them.
   void Keep(std::vector<std::unique_ptr<BroughtTable>> tables);
@@ -78,6 +83,7 @@ class TraceSet {
   const QueryBudget terms_;
   std::vector<std::unique_ptr<OpenPart>> parts_;
   Db* catalog_ = nullptr;
+  KnownCeilings ceilings_;
   std::vector<std::string> runs_;
   std::vector<std::unique_ptr<BroughtTable>> brought_;
   std::map<int, int64_t> track_values_;

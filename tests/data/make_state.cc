@@ -329,9 +329,11 @@ void AddLeftover(State& state) {
 
 void AddCeiling(State& state) {
   state.Execute(
-      "INSERT INTO ceilings (device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns, clocks, doubts) "
+      "INSERT INTO ceilings (device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns, clocks, doubts, "
+      "device_name) "
       "VALUES ('GPU-1', 'dense_rate', 'bf16', 'fp32', 'TFLOP/s', 780.5, '1jxt21q00d0ne000', 1000, "
-      "1750000090000000000, 'lock', 'power_capped')");
+      "1750000090000000000, 'lock', 'power_capped', 'NVIDIA H200')");
+  state.Execute("UPDATE run_devices SET key = 'GPU-' || device WHERE run_id = '1jxt21q00d0ne000' AND device = '1'");
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 """What devices can do at most, by the table, the driver and what was measured on them; of whole devices and of parts."""
 
+import json
+import os
 import unittest
 
+import kprof_testing
 from test_devices import DevicesTest
 
 
@@ -68,6 +71,51 @@ class CeilingsTest(PeaksTest):
         self.assertEqual((unsure["confidence"], unsure["note"]),
                          ("medium", "with --clocks lock; what speaks against its run: clocks_not_locked"))
         self.assertEqual(self.ctl.run("peaks", "forget", "--device", "0").text, "device 0: 1 ceiling is forgotten\n")
+
+    def test_an_analysis_has_those_of_its_device_beside_the_peaks(self):
+        run = self.measure()
+        self.record(run)
+        self.record(run, "--value", "780 TFLOP/s", of="bf16")
+        text = kprof_testing.read_file(os.path.join(kprof_testing.ROOT, "tests", "golden", "traces", "kernel_report.json"))
+        report = os.path.join(self.folder, "report.json")
+        with open(report, "wb") as file:
+            file.write(text.replace(b"NVIDIA H100 80GB HBM3", b"NVIDIA H200"))
+        here, elsewhere = [
+            self.ctl.capture("cp", report, "out.json", options=("--device", device, "--collect", "out.json"),
+                             cwd=self.folder)["id"] for device in ("0", "1")]
+        imported = self.ctl.json("import", report)["id"]
+        self.daemon.stop()
+        self.daemon.start()
+        source = f"run {run} at "
+
+        def measured(of):
+            rows = self.ctl.json("query", "--run", of, "SELECT measured_tflops, measured_gb_s, measured_confidence, measured_source, "
+                                                       "peak_tflops, peak_gb_s FROM analyze_roofline WHERE dtype = 'bf16'")["rows"]
+            self.assertEqual([row[4:] for row in rows], [[989, 4800]] * len(rows))  # a ceiling takes no peak's place
+            self.assertTrue(rows)
+            return rows[0][:4]
+
+        rate, bandwidth, confidence, said = measured(here)
+        self.assertEqual((rate, bandwidth, confidence), (780, 4400, "high"))
+        self.assertTrue(said.startswith(source) and "may be of another" not in said, said)
+        self.assertEqual(measured(elsewhere), [None] * 4)
+        rate, bandwidth, confidence, said = measured(imported)
+        self.assertEqual((rate, bandwidth, confidence), (780, 4400, "medium"))
+        self.assertIn("on the one NVIDIA H200 that has ceilings here: the kernel may be of another", said)
+
+        self.assertIn(f"\nMeasured ceiling: 780.0 TFLOP/s bf16, 4.40 TB/s ({source}", self.ctl.run("report", here).text)
+        roof = json.loads(self.ctl.run("report", here, "--format", "json").text)["roof"]
+        self.assertEqual((roof["gb_per_s"], roof["measured_tflop_per_s"], roof["measured_gb_per_s"], roof["measured_dtype"],
+                          roof["measured_confidence"]), (4800, 780, 4400, "bf16", "high"))
+        self.assertNotIn("Measured ceiling", self.ctl.run("report", elsewhere).text)
+        for of, lines in ((here, 2), (elsewhere, 0)):
+            folder = os.path.join(self.folder, of)
+            os.mkdir(folder)
+            self.ctl.run("report", of, "-o", folder)
+            chart = kprof_testing.read_file(os.path.join(folder, "roofline.svg"))
+            self.assertEqual(chart.count(b"stroke-dasharray"), lines)
+        self.ctl.run("peaks", "forget", "--device", "0")
+        self.assertEqual(measured(here), [None] * 4)
 
     def test_a_device_that_may_be_another_or_in_parts_has_none(self):
         run = self.measure()

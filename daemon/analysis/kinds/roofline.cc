@@ -9,6 +9,7 @@
 #include "daemon/analysis/functions/kernel_reports/judged_kernels.h"
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
 #include "daemon/analysis/functions/kernel_reports/kernel_work.h"
+#include "daemon/analysis/functions/kernel_reports/measured_roof.h"
 #include "daemon/analysis/functions/kernel_reports/roofline_policies.h"
 #include "daemon/analysis/functions/kernel_reports/stage_launches.h"
 
@@ -67,12 +68,15 @@ class RooflineMaker {
     KernelWork work = WorkOf(reports_, kernel);
     const RoofPoint point = PointUnder(roof, work, MemoryLevel::kDram);
     for (const std::string& warning : work.warnings) judged.verdict.warnings.push_back(warning);
+    const MeasuredRoof measured = MeasuredRoof::Of(traces_.ceilings(), reports_, kernel, roof);
+    if (!measured.warning().empty()) judged.verdict.warnings.push_back(measured.warning());
     const std::optional<ReportSpread>& duration = judged.duration;
     const auto of_duration = [&](double ReportSpread::*number) {
       return duration ? AnalysisValue((*duration).*number) : AnalysisValue();
     };
     const RoofVerdict& verdict = judged.verdict;
     const WorkKind* const most = work.most();
+    const MeasuredBoth both{most != nullptr ? measured.RateOf(*most) : std::nullopt, measured.Bandwidth()};
     const ReportLaunch& first = reports_.launches()[kernel.launches.front()];
     RETURN_IF_ERROR(
         answer_.AddRow(kRoofKernels, {kernel.run,
@@ -115,8 +119,10 @@ class RooflineMaker {
                                       point.rate ? WordOf(point.rate->confidence) : AnalysisValue(),
                                       point.bandwidth ? WordOf(point.bandwidth->source) : AnalysisValue(),
                                       point.rate ? WordOf(point.rate->source) : AnalysisValue(),
-                                      most != nullptr ? ValueIn(roof.MeasuredRateOf(*most)) : AnalysisValue(),
-                                      ValueIn(roof.MeasuredBandwidth()),
+                                      ValueIn(both.rate),
+                                      ValueIn(both.bandwidth),
+                                      WordOf(both.confidence()),
+                                      WordOf(both.source()),
                                       ValueOf(first.device),
                                       WordOf(roof.device_name()),
                                       JsonOfTexts(verdict.warnings)}));
@@ -163,6 +169,8 @@ class RooflineMaker {
     for (const StageLaunches& of : found) {
       ASSIGN_OR_RETURN(const KernelRoof roof, RoofOf(*of.longest));
       const WorkKind kind{stage.dtype, IsTensorType(roof, stage.dtype)};
+      const MeasuredRoof measured = MeasuredRoof::Of(traces_.ceilings(), reports_, *of.longest, roof);
+      const MeasuredBoth both{measured.RateOf(kind), measured.Bandwidth()};
       KernelWork work;
       work.ns = of.ns / of.times;
       if (stage.flops) work.flops[kind] = *stage.flops;
@@ -171,6 +179,7 @@ class RooflineMaker {
       const bool is_above = point.achieved_gb_s && point.bandwidth && *point.achieved_gb_s > point.bandwidth->value;
       std::vector<std::string> warnings;
       if (work.ns <= 0) warnings.emplace_back("no launch of it has a duration");
+      if (!measured.warning().empty()) warnings.push_back(measured.warning());
       if (is_above)
         warnings.emplace_back("more bytes than DRAM can move: data stayed in L2, or the bytes are too many");
       if (stage.flops && !point.rate) {
@@ -207,7 +216,11 @@ class RooflineMaker {
                                                    occupancy ? RealOf(occupancy->mean) : AnalysisValue(),
                                                    RealOf(percents.compute),
                                                    RealOf(percents.memory),
-                                                   of.longest->name}));
+                                                   of.longest->name,
+                                                   ValueIn(both.rate),
+                                                   ValueIn(both.bandwidth),
+                                                   WordOf(both.confidence()),
+                                                   WordOf(both.source())}));
     }
     return OkStatus();
   }
@@ -298,6 +311,8 @@ std::vector<AnalysisColumn> RooflineColumns() {
       {"peak_source", kText, "", "Who says so"},
       {"measured_tflops", kReal, "", "TFLOP/s; what a run reached on this device; null: none is recorded"},
       {"measured_gb_s", kReal, "", "GB/s; the same of DRAM"},
+      {"measured_confidence", kText, "", "How sure these two are: high, medium, low"},
+      {"measured_source", kText, "", "The run that reached them"},
       {"device", kInteger, "", "Its number; of several the first"},
       {"device_name", kText, "", "Its kind, as the report names it"},
       {"warnings", kJson, "", "What is missing or in doubt"},
@@ -357,7 +372,11 @@ AnalysisKind Roofline() {
                        {"occupancy_percent", kReal, "percent", "Achieved occupancy"},
                        {"compute_sol_percent", kReal, "percent", "As in kernels"},
                        {"memory_sol_percent", kReal, "percent", "As in kernels"},
-                       {"longest_kernel", kText, "", "Of its kernels the one that takes most time in all"}}},
+                       {"longest_kernel", kText, "", "Of its kernels the one that takes most time in all"},
+                       {"measured_tflops", kReal, "", "TFLOP/s; as in kernels"},
+                       {"measured_gb_s", kReal, "", "GB/s; as in kernels"},
+                       {"measured_confidence", kText, "", "As in kernels"},
+                       {"measured_source", kText, "", "As in kernels"}}},
                      {"launches",
                       {{"run", kText, "", "The run", true},
                        {"rank", kInteger, "", "The rank; null where nobody knows it"},

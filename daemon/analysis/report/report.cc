@@ -174,6 +174,20 @@ class ReportMaker {
     if (!report_.roof.tflop_per_s) report_.roof.tflop_per_s = rows.Number(row, "peak_tflops");
     if (!report_.roof.gb_per_s) report_.roof.gb_per_s = rows.Number(row, "peak_gb_s");
     if (report_.roof.text.empty()) report_.roof.text = rows.Text(row, "peak_source");
+    TakeMeasuredRoof(rows, row);
+  }
+
+  // Of one row, so that rate and bandwidth are one device's; the first that has a rate, else the first that has any.
+  void TakeMeasuredRoof(const AnswerTable& rows, size_t row) {
+    ReportRoof& roof = report_.roof;
+    const std::optional<double> rate = rows.Number(row, "measured_tflops");
+    const std::optional<double> bandwidth = rows.Number(row, "measured_gb_s");
+    if (roof.measured_tflop_per_s || (!rate && (!bandwidth || roof.measured_gb_per_s))) return;
+    roof.measured_tflop_per_s = rate;
+    roof.measured_gb_per_s = bandwidth;
+    roof.measured_dtype = rate ? rows.Text(row, "dtype") : "";
+    roof.measured_confidence = rows.Text(row, "measured_confidence");
+    roof.measured_text = rows.Text(row, "measured_source");
   }
 
   void AddRoof(const AnswerTable& rows, const std::string& kernel, ReportStage& stage) {

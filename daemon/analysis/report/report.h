@@ -62,6 +62,12 @@ struct ReportRoof {
   std::optional<double> tflop_per_s;
   std::optional<double> gb_per_s;
   std::string text;  // with who says so
+  // The ceilings that runs have reached there, beside the peaks.
+  std::optional<double> measured_tflop_per_s;
+  std::optional<double> measured_gb_per_s;
+  std::string measured_dtype;       // of the rate
+  std::string measured_confidence;  // empty: nothing is recorded
+  std::string measured_text;        // who says so
 };
 
 // The time of one device in a trace. Percentages are of total_ns.

@@ -9,7 +9,7 @@
 #include "daemon/analysis/functions/kernel_reports/report_table_rows.h"
 #include "daemon/analysis/report/markdown_table.h"
 #include "daemon/analysis/report/measured_text.h"
-#include "daemon/launch/json_text.h"
+#include "daemon/launch/given/json_text.h"
 #include "storage/base/readable_text.h"
 #include "storage/trace/format/report_tables.h"
 

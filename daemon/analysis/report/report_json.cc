@@ -88,6 +88,11 @@ std::string WriteReportJson(const Report& report) {
   ObjectText roof;
   roof.Number("tflop_per_s", report.roof.tflop_per_s).Number("gb_per_s", report.roof.gb_per_s);
   roof.TextOrNull("source", report.roof.text);
+  roof.Number("measured_tflop_per_s", report.roof.measured_tflop_per_s);
+  roof.Number("measured_gb_per_s", report.roof.measured_gb_per_s);
+  roof.TextOrNull("measured_dtype", report.roof.measured_dtype);
+  roof.TextOrNull("measured_confidence", report.roof.measured_confidence);
+  roof.TextOrNull("measured_source", report.roof.measured_text);
   return ObjectText()
              .Text("schema", "kprof.report.v1")
              .Text("run", report.run_id)

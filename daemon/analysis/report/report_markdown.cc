@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kMostStageRows = 20;
 constexpr size_t kShownOpportunities = 3;
 constexpr double kNsPerUs = 1e3;
+constexpr double kGbPerTb = 1e3;
 
 // The cells of a row that become "| a | b |".
 std::string MarkdownRow(const std::vector<std::string>& cells) {
@@ -51,6 +52,19 @@ std::string StagesTable(const Report& report) {
   return text;
 }
 
+// Empty where none is recorded.
+std::string MeasuredCeiling(const ReportRoof& roof) {
+  std::string text;
+  if (roof.measured_tflop_per_s) {
+    text = NumberText(roof.measured_tflop_per_s, 1) + " TFLOP/s";
+    if (!roof.measured_dtype.empty()) text += " " + CellText(roof.measured_dtype);
+  }
+  if (roof.measured_gb_per_s) {
+    text += (text.empty() ? "" : ", ") + NumberText(*roof.measured_gb_per_s / kGbPerTb, 2) + " TB/s";
+  }
+  return text.empty() ? "" : "\nMeasured ceiling: " + text + " (" + CellText(roof.measured_text) + ").\n";
+}
+
 std::string Opportunities(const Report& report) {
   std::string text;
   for (size_t i = 0; i < report.opportunities.size() && i < kShownOpportunities; ++i) {
@@ -88,7 +102,7 @@ std::string WriteReportMarkdown(const Report& report) {
   std::string text =
       "## Profile: " + CellText(report.kernel) + (report.version.empty() ? "" : " " + CellText(report.version)) + "\n";
   text += "\n### Configuration\n" + ConfigurationTable(report);
-  text += "\n### Stages\n" + StagesTable(report);
+  text += "\n### Stages\n" + StagesTable(report) + MeasuredCeiling(report.roof);
   if (!report.timeline.empty()) text += "\n" + TimelineMarkdown(report);
   text += "\n### Bottleneck: " + BottleneckText(report) + "\nRoot cause: " + CellText(report.root_cause) + "\n";
   text += "\n### Top 3 Opportunities (ranked by estimated impact)\n" + Opportunities(report);

@@ -11,7 +11,7 @@
 #include "daemon/analysis/functions/device_times.h"
 #include "daemon/analysis/report/answer_table.h"
 #include "daemon/analysis/report/report_words.h"
-#include "daemon/launch/json_text.h"
+#include "daemon/launch/given/json_text.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {

@@ -123,6 +123,39 @@ class SvgChart {
     return text + SvgText(16, kHeight / 2, turned, "TFLOP/s");
   }
 
+  // What runs have reached, dashed, as far as it is known.
+  std::string MeasuredRoof() const {
+    const ReportRoof& roof = report_.roof;
+    const auto is_positive = [](std::optional<double> value) { return value && std::isfinite(*value) && *value > 0; };
+    const bool has_rate = is_positive(roof.measured_tflop_per_s);
+    const bool has_bandwidth = is_positive(roof.measured_gb_per_s);
+    if (!has_rate && !has_bandwidth) return "";
+    const double rate = has_rate ? *roof.measured_tflop_per_s : *roof.tflop_per_s;
+    const double bandwidth = has_bandwidth ? *roof.measured_gb_per_s : *roof.gb_per_s;
+    const double ridge = rate * kGigaPerTera / bandwidth;
+    const double left = std::pow(10, range_.least_x);
+    const double right = std::pow(10, range_.most_x);
+    const double lowest = std::max(left * bandwidth / kGigaPerTera, std::pow(10, range_.least_y));
+    const double lowest_x = lowest * kGigaPerTera / bandwidth;
+    const std::string line = " stroke=\"#777777\" stroke-width=\"1.5\" stroke-dasharray=\"6 4\"";
+    std::string text;
+    std::string said;
+    if (has_rate) {
+      if (ridge < right && std::log10(rate) >= range_.least_y) {
+        text += SvgLine(AtX(std::max(ridge, left)), AtY(rate), AtX(right), AtY(rate), line);
+      }
+      said = NumberText(rate, 0) + " TFLOP/s";
+    }
+    if (has_bandwidth) {
+      const double end = std::min(ridge, right);
+      if (end > lowest_x)
+        text += SvgLine(AtX(lowest_x), AtY(lowest), AtX(end), AtY(end * bandwidth / kGigaPerTera), line);
+      said += (said.empty() ? "" : ", ") + NumberText(bandwidth, 0) + " GB/s";
+    }
+    return text + SvgText(kWidth - kRight, kHeight - kBottom - 8, " text-anchor=\"end\" fill=\"#777777\"",
+                          "measured (dashed): " + said);
+  }
+
   std::string Roof() const {
     const double ridge = *report_.roof.tflop_per_s * kGigaPerTera / *report_.roof.gb_per_s;
     const double left = std::pow(10, range_.least_x);
@@ -193,7 +226,7 @@ std::string DrawRoofline(const Report& report) {
     return text + SvgText(kLeft, kHeight / 2, "", "No chart: " + why) + "</svg>\n";
   }
   const SvgChart chart(report, RangeOf(report, points));
-  text += chart.Axes() + chart.Roof();
+  text += chart.Axes() + chart.Roof() + chart.MeasuredRoof();
   for (size_t i = 0; i < points.size(); ++i) text += chart.Point(points[i], i);
   return text + "</svg>\n";
 }

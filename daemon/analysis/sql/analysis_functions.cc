@@ -136,7 +136,7 @@ Result<std::unique_ptr<FunctionAnswer>> CallAnalysis(const FunctionCall& call) {
     parts.push_back({&part->reader(), part->rank(), nullptr});
     runs.push_back(part->place().run);
   }
-  AnalysisTraces traces(parts, runs, call.set.terms().take_memory);
+  AnalysisTraces traces(parts, runs, call.set.terms().take_memory, call.set.ceilings());
   Result<AnalysisAnswer> answer = Analyze(*function.kind, std::move(traces), options, call.stop);
   if (!answer.ok()) return answer.status().In(call.function);
   return std::unique_ptr<FunctionAnswer>(std::make_unique<AnalysisRows>(*std::move(answer), function.table));

@@ -85,6 +85,18 @@ std::string PeakNumberText(double value) {
   return text;
 }
 
+MeasuredCeiling MeasuredCeilingOf(const CeilingRow& row) {
+  return {.quantity = row.quantity,
+          .dtype = row.dtype,
+          .accumulate = row.accumulate,
+          .value = row.value,
+          .unit = row.unit,
+          .run_id = row.run_id,
+          .unix_ns = row.time_ns,
+          .clocks = row.clocks,
+          .doubts = row.doubts};
+}
+
 namespace {
 
 void AddNote(const std::string& more, std::string& note) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/base/status.h"
+#include "storage/catalog/device_records.h"
 
 namespace kprof {
 
@@ -85,6 +86,8 @@ struct MeasuredCeiling {
   std::string clocks;  // the policy by which they were held; empty: nobody knows
   std::string doubts;  // the codes of the reasons against the run; empty: there are none
 };
+
+MeasuredCeiling MeasuredCeilingOf(const CeilingRow& row);
 
 // Above this share of the peak a measurement is wrong, or the peak is: clocks above the ones that the peak is of give a
 // few percent.

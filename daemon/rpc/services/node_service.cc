@@ -135,8 +135,9 @@ void RecordOfRun(const ServiceContext& context, const Caller& caller, const RunR
                  .uid = caller.uid,
                  .time_ns = context.clock.unix_ns(),
                  .clocks = run.clocks,
-                 .doubts = DoubtsOf(run)};
-  const MeasuredCeiling ceiling = CeilingBook::CeilingOf(row);
+                 .doubts = DoubtsOf(run),
+                 .device_name = facts.nvidia ? facts.nvidia->name : device->name};
+  const MeasuredCeiling ceiling = MeasuredCeilingOf(row);
   const DevicePeaks known = PeaksOf(*device, facts, *context.peaks, {});
   const Result<DevicePeaks> with = WithMeasuredCeiling(known, ceiling);
   if (!with.ok()) return end(with.status());

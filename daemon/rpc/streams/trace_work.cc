@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "storage/catalog/device_records.h"
+
 namespace kprof {
 
 TraceWork::TraceWork(std::string act, const Limits& limits, std::stop_token stop, LongWork long_work)
@@ -40,7 +42,10 @@ Result<AnalysisTraces> TraceWork::Open(const ServiceContext& context, std::span<
     leases_.push_back(std::move(lease));
   }
   if (open.empty() && !first_broken.ok()) return first_broken;
-  return AnalysisTraces(open, runs, [this](int64_t bytes) { return memory_.Take(bytes); });
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, context.catalog.readers().Borrow());
+  ASSIGN_OR_RETURN(KnownCeilings ceilings, ReadKnownCeilings(*reader, runs));
+  return AnalysisTraces(
+      open, runs, [this](int64_t bytes) { return memory_.Take(bytes); }, std::move(ceilings));
 }
 
 Status TraceWork::Explained(const Status& failure) const {

@@ -34,8 +34,8 @@ class TraceWork {
   WorkBudget& budget() { return budget_; }
   StopSignal signal();
 
-  // Opens the parts at these places. Of several, one that is lost or broken is left out, and named in `broken`. Fails
-  // where none is left. The traces are good until Close.
+  // Opens the parts at these places, and reads the ceilings that are recorded by now. Of several, one that is lost or
+  // broken is left out, and named in `broken`. Fails where none is left. The traces are good until Close.
   Result<AnalysisTraces> Open(const ServiceContext& context, std::span<const TracePlace> places,
                               std::vector<TrustReason>& broken);
 

@@ -7,6 +7,7 @@
 #include "daemon/capture/ncu_lock.h"
 #include "daemon/capture/tools.h"
 #include "daemon/runs/audit/audit_log.h"
+#include "daemon/runs/ceiling_book.h"
 #include "daemon/runs/command/given_files.h"
 #include "daemon/runs/command/launch_spool.h"
 #include "daemon/runs/command/run_end.h"
@@ -15,6 +16,7 @@
 #include "storage/base/environment.h"
 #include "storage/base/readable_text.h"
 #include "storage/catalog/audit_table.h"
+#include "storage/catalog/device_records.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
@@ -88,7 +90,10 @@ void CommandLife::CommitPreparing(std::function<void()> then) {
   row_.state = RunState::kPreparing;
   std::optional<AuditEntry> granted;
   if (std::optional<Lease> lease = LeaseOf(row_)) granted = LeaseGranted(*lease, context_.clock.unix_ns());
-  auto take_devices = [granted](Db& db) { return granted ? AppendAudit(db, *granted) : OkStatus(); };
+  auto take_devices = [granted, id = row_.id, keys = DeviceKeys()](Db& db) -> Status {
+    RETURN_IF_ERROR(PutDeviceKeys(db, id, keys));
+    return granted ? AppendAudit(db, *granted) : OkStatus();
+  };
   Commit(take_devices, [this, then = std::move(then)](Status status) {
     if (ended_) return;
     if (!status.ok()) Blame(status);
@@ -100,6 +105,21 @@ void CommandLife::CommitPreparing(std::function<void()> then) {
     }
     prepares_ ? BeginCollecting() : End();
   });
+}
+
+std::vector<std::string> CommandLife::DeviceKeys() const {
+  std::vector<std::string> keys;
+  const std::shared_ptr<const DeviceList> list = context_.devices.now();
+  for (const std::string& id : row_.devices) {
+    std::string& key = keys.emplace_back();
+    for (const Device& device : list->all()) {
+      if (device.id != id) continue;
+      const Result<DeviceFacts> facts =
+          context_.node_devices == nullptr ? DeviceFacts() : context_.node_devices->FactsOf(id);
+      key = CeilingBook::KeyOf(device, facts.ok() ? *facts : DeviceFacts());
+    }
+  }
+  return keys;
 }
 
 void CommandLife::OnGranted(const std::vector<TrustReason>& trust) {

@@ -68,6 +68,8 @@ class CommandLife final : public Life {
   void OnFilesPrepared(Result<Prepared> prepared);
   void PrepareDevices(std::function<void()> then);
   std::vector<std::string> DeviceVariables(const std::vector<std::string>& environment) const;
+  // The keys of the devices, as ceilings know them.
+  std::vector<std::string> DeviceKeys() const;
   void GiveDevices();
   void Launch(Prepared prepared);
   Result<OutputFiles> SupervisorsOutput(const OutputSockets& client);

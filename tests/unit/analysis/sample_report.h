@@ -190,10 +190,12 @@ class NamedAnswer {
 };
 
 inline Result<NamedAnswer> AskReport(const std::string& name, const TracePart& part,
-                                     const std::map<std::string, std::string>& given = {}) {
+                                     const std::map<std::string, std::string>& given = {},
+                                     const KnownCeilings& ceilings = {}) {
   ASSIGN_OR_RETURN(const AnalysisKind* const kind, FindAnalysisKind(name));
   ASSIGN_OR_RETURN(const AnalysisOptions options, AnalysisOptions::Read("ask", kind->options, given));
-  ASSIGN_OR_RETURN(AnalysisAnswer answer, Analyze(*kind, AnalysisTraces({part}, {"r1"}), options, {}));
+  ASSIGN_OR_RETURN(AnalysisAnswer answer,
+                   Analyze(*kind, AnalysisTraces({part}, {"r1"}, nullptr, ceilings), options, {}));
   return NamedAnswer(*kind, std::move(answer));
 }
 
@@ -212,8 +214,10 @@ class ReportTest : public testing::Test {
   Result<NamedAnswer> TryToAsk(const std::string& name, const std::map<std::string, std::string>& given = {}) {
     if (report_) trace_.Take(report_->Finish());
     report_.reset();
-    return AskReport(name, trace_.part(0), given);
+    return AskReport(name, trace_.part(0), given, ceilings_);
   }
+
+  KnownCeilings ceilings_;  // that are recorded; its run is r1
 
  private:
   SampleTrace trace_;

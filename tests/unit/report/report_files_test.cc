@@ -188,6 +188,52 @@ TEST(ReportFiles, DrawAStageWhereItsIntensityPutsIt) {
   EXPECT_THAT(typed, HasSubstr("/"));
 }
 
+TEST(ReportFiles, ShowWhatRunsReachedBesideThePeaks) {
+  Report report = SampleReport();
+  report.roof.measured_tflop_per_s = 612;
+  report.roof.measured_gb_per_s = 2900;
+  report.roof.measured_dtype = "bf16";
+  report.roof.measured_confidence = "high";
+  report.roof.measured_text = "run 01gemm at 2025-06-15T15:06:40Z";
+  EXPECT_THAT(WriteReportMarkdown(report),
+              HasSubstr("| combine \\| merge | 10.00 | -- | -- | -- | -- | -- |\n"
+                        "\nMeasured ceiling: 612.0 TFLOP/s bf16, 2.90 TB/s (run 01gemm at 2025-06-15T15:06:40Z).\n"
+                        "\n### Bottleneck: Memory-bound\n"));
+  EXPECT_THAT(
+      WriteReportJson(report),
+      HasSubstr("\"roof\":{\"tflop_per_s\":989,\"gb_per_s\":3.35e+03,\"source\":\"H100-SXM5-80GB (table)\","
+                "\"measured_tflop_per_s\":612,\"measured_gb_per_s\":2.9e+03,\"measured_dtype\":\"bf16\","
+                "\"measured_confidence\":\"high\",\"measured_source\":\"run 01gemm at 2025-06-15T15:06:40Z\"}"));
+}
+
+size_t CountOf(const std::string& text, const std::string& what) {
+  size_t count = 0;
+  for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+// Each line is there as far as it is known, from one end of the chart to the other one.
+TEST(ReportFiles, DrawWhatRunsReachedDashed) {
+  Report report = SampleReport();
+  EXPECT_EQ(CountOf(DrawRoofline(report), "stroke-dasharray"), 0u);
+  report.roof.measured_tflop_per_s = 612;
+  EXPECT_EQ(CountOf(DrawRoofline(report), "stroke-dasharray"), 1u);
+  EXPECT_THAT(DrawRoofline(report), HasSubstr("measured (dashed): 612 TFLOP/s<"));
+  report.roof.measured_gb_per_s = 2900;
+  const std::string svg = DrawRoofline(report);
+  EXPECT_EQ(CountOf(svg, "stroke-dasharray"), 2u);
+  EXPECT_THAT(svg, HasSubstr("measured (dashed): 612 TFLOP/s, 2900 GB/s<"));
+  // From 2.9 TFLOP/s at 1 FLOP/byte to the ridge at 211, and on to the right: 4 decades of 670, 3 of 360.
+  EXPECT_THAT(svg, HasSubstr("<line x1=\"70.0\" y1=\"344.5\" x2=\"459.3\" y2=\"65.6\""));
+  EXPECT_THAT(svg, HasSubstr("<line x1=\"459.3\" y1=\"65.6\" x2=\"740.0\" y2=\"65.6\""));
+  EXPECT_THAT(svg, HasSubstr("989 TFLOP/s, 3350 GB/s, ridge 295 FLOP/byte"));
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  report.roof.measured_tflop_per_s.reset();
+  EXPECT_EQ(CountOf(DrawRoofline(report), "stroke-dasharray"), 1u);
+  report.roof.measured_gb_per_s = 0;
+  EXPECT_EQ(CountOf(DrawRoofline(report), "stroke-dasharray"), 0u);
+}
+
 TEST(ReportFiles, SayWhyThereIsNoRoofline) {
   Report report = SampleReport();
   report.roof = {};

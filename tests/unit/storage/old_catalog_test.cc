@@ -31,6 +31,8 @@ struct OldCatalog {
   const char* state;
   int version;
   const char* report_path;  // of the artifact report.txt
+  const char* device_key;   // of the device 1, and the name of its kind
+  const char* device_name;
 };
 
 class OldCatalogTest : public testing::TestWithParam<OldCatalog> {
@@ -51,7 +53,8 @@ class OldCatalogTest : public testing::TestWithParam<OldCatalog> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Versions, OldCatalogTest,
-                         testing::Values(OldCatalog{"state-v8", 8, ""}, OldCatalog{"state-v9", 9, "out/report.txt"}),
+                         testing::Values(OldCatalog{"state-v8", 8, "", "", ""},
+                                         OldCatalog{"state-v9", 9, "out/report.txt", "GPU-1", "NVIDIA H200"}),
                          [](const auto& info) { return std::to_string(info.param.version); });
 
 RunRow PlainRun(const std::string& id, int64_t queued_s) {
@@ -193,8 +196,12 @@ TEST_P(OldCatalogTest, HasWhatElseItKnew) {
                          .uid = 1000,
                          .time_ns = 1750000090000000000,
                          .clocks = "lock",
-                         .doubts = "power_capped"};
-  EXPECT_EQ(*ReadCeilings(db), std::vector{known});
+                         .doubts = "power_capped",
+                         .device_name = GetParam().device_name};
+  const std::vector<std::string> runs = {"1jxt21q00d0ne000"};
+  const KnownCeilings ceilings = *ReadKnownCeilings(db, runs);
+  EXPECT_EQ(ceilings.rows, std::vector{known});
+  EXPECT_EQ(ceilings.devices_of_runs.at(runs[0]), (std::vector<std::string>{"", GetParam().device_key}));
   const OwnedSums owned = *ReadOwned(db, 1000);
   EXPECT_EQ(owned.runs, 11);
   EXPECT_EQ(owned.sessions, 5);

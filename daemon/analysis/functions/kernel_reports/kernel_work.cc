@@ -174,15 +174,11 @@ const PeakTable* TableOfPeaks(Status& status) {
   return kTable.ok() ? &*kTable : nullptr;
 }
 
+}  // namespace
+
 Ceiling CeilingOf(const Peak& peak) {
   return {peak.value, std::string(PeakConfidenceName(peak.confidence)), peak.source};
 }
-
-std::string_view AccumulateOf(const WorkKind& kind) {
-  return kind.on_tensor_cores ? "fp32" : "";
-}
-
-}  // namespace
 
 std::string_view MemoryLevelName(MemoryLevel level) {
   constexpr std::string_view kNames[] = {"dram", "l2", "l1"};
@@ -280,7 +276,7 @@ std::optional<Ceiling> KernelRoof::ReportedBandwidth(MemoryLevel level) const {
 }
 
 std::optional<Ceiling> KernelRoof::RateOf(const WorkKind& kind) const {
-  const Peak* const peak = peaks_ ? peaks_->Find(kDenseRate, kind.dtype, AccumulateOf(kind)) : nullptr;
+  const Peak* const peak = peaks_ ? peaks_->Find(kDenseRate, kind.dtype, kind.accumulate()) : nullptr;
   return peak != nullptr ? CeilingOf(*peak) : ReportedRateOf(kind);
 }
 
@@ -288,16 +284,6 @@ std::optional<Ceiling> KernelRoof::Bandwidth(MemoryLevel level) const {
   if (level != MemoryLevel::kDram) return ReportedBandwidth(level);
   const Peak* const peak = peaks_ ? peaks_->Find(kMemoryBandwidth) : nullptr;
   return peak != nullptr ? CeilingOf(*peak) : ReportedBandwidth(level);
-}
-
-std::optional<Ceiling> KernelRoof::MeasuredRateOf(const WorkKind& kind) const {
-  const Peak* const peak = peaks_ ? peaks_->FindMeasured(kDenseRate, kind.dtype, AccumulateOf(kind)) : nullptr;
-  return peak != nullptr ? std::optional(CeilingOf(*peak)) : std::nullopt;
-}
-
-std::optional<Ceiling> KernelRoof::MeasuredBandwidth() const {
-  const Peak* const peak = peaks_ ? peaks_->FindMeasured(kMemoryBandwidth) : nullptr;
-  return peak != nullptr ? std::optional(CeilingOf(*peak)) : std::nullopt;
 }
 
 RoofPoint PointUnder(const KernelRoof& roof, const KernelWork& work, MemoryLevel level) {

@@ -23,6 +23,8 @@ namespace kprof {
 struct WorkKind {
   std::string dtype;  // "fp32", "bf16", ...: as the table of peaks has it
   bool on_tensor_cores = false;
+  // The type that it adds up in, as the table of peaks has it; empty: not of the tensor cores.
+  std::string_view accumulate() const { return on_tensor_cores ? "fp32" : ""; }
   bool operator<(const WorkKind& other) const {
     return std::tie(dtype, on_tensor_cores) < std::tie(other.dtype, other.on_tensor_cores);
   }
@@ -53,6 +55,7 @@ struct Ceiling {
   std::string confidence;
   std::string source;
 };
+Ceiling CeilingOf(const Peak& peak);
 
 // The ceilings above a kernel: those of the table of peaks for its device, and those that its report gives for the
 // clocks at which it was measured.
@@ -66,15 +69,13 @@ class KernelRoof {
   // The name of the device; empty: nobody knows it.
   const std::string& device_name() const { return device_name_; }
   bool is_known() const { return peaks_ != nullptr; }
+  const DevicePeaks* peaks() const { return peaks_; }  // null: the table does not have the device
   // By the table, else by the report.
   std::optional<Ceiling> RateOf(const WorkKind& kind) const;
   std::optional<Ceiling> Bandwidth(MemoryLevel level) const;
   // By the report alone, at the clocks of the measurement.
   std::optional<Ceiling> ReportedRateOf(const WorkKind& kind) const;
   std::optional<Ceiling> ReportedBandwidth(MemoryLevel level) const;
-  // The ceiling that a run reached on the device, where one is recorded in the table.
-  std::optional<Ceiling> MeasuredRateOf(const WorkKind& kind) const;
-  std::optional<Ceiling> MeasuredBandwidth() const;
 
  private:
   std::string device_name_;

@@ -5,6 +5,7 @@
 
 #include "daemon/analysis/sql/table_functions.h"
 #include "daemon/analysis/sql/trace_function.h"
+#include "storage/catalog/device_records.h"
 
 namespace kprof {
 namespace {
@@ -29,6 +30,10 @@ QueryFunctions::QueryFunctions() {
 }
 
 Status QueryFunctions::Offer(sqlite3* user, const SqlWords& words, TraceSet& set) const {
+  if (set.catalog() != nullptr) {
+    ASSIGN_OR_RETURN(KnownCeilings ceilings, ReadKnownCeilings(*set.catalog(), set.runs()));
+    set.Keep(std::move(ceilings));
+  }
   return RegisterTraceFunctions(user, set, {.is_wanted = [&words](std::string_view name) { return words.Has(name); }});
 }
 
