@@ -364,7 +364,7 @@ class NsysTest(ToolTest):
         self.played.set(version="2021.3.3.2-b99c4d6")
         error = self.error_of("nsys", expect="tool_missing")
         self.assertIn("is of 2021.3.3.2, which writes reports of an older form (.qdrep)", error["message"])
-        self.assertIn("2021.4 or later", error["remedy"])
+        self.assertIn("2021.4 or later", error["message"])
 
     def test_its_options_are_checked_first(self):
         error = self.error_of("nsys", "--delay", "ten", expect="usage")

@@ -17,7 +17,8 @@ Status AddParams(const CaptureArgs& args, const VerbContext& context, v1::RunSpe
   if (!args.params.empty()) {
     ASSIGN_OR_RETURN(params, ReadJsonWord(args.params, "--params"));
   }
-  if (!params.starts_with('{')) {
+  ASSIGN_OR_RETURN(const GivenJson json, ReadJson(params, "--params"));
+  if (json.kind != GivenJson::Kind::kObject) {
     return Usage("--params is no object of JSON", "write it like --params '{\"b\": 32, \"dtype\": \"bfloat16\"}'");
   }
   v1::ToolOption& option = *spec.add_options();
@@ -25,11 +26,12 @@ Status AddParams(const CaptureArgs& args, const VerbContext& context, v1::RunSpe
   option.set_value(params);
   if (args.params.empty()) return OkStatus();
   if (args.labels.contains(kParams)) return Usage("--params and --label params= are both given", "give one of the two");
-  if (params.size() > kMostLabelBytes) {
+  const std::string label = JsonOf(json);
+  if (label.size() > kMostLabelBytes) {
     context.output.Note("the parameters are too long for a label; params.json has them");
     return OkStatus();
   }
-  (*spec.mutable_labels())[kParams] = params;
+  (*spec.mutable_labels())[kParams] = label;
   return OkStatus();
 }
 
@@ -41,8 +43,8 @@ Result<std::string> ReadJsonWord(const std::string& word, const std::string& wha
     if (word.size() == 1) return Usage(what + " '@' names no file", "write @FILE");
     ASSIGN_OR_RETURN(text, ReadAll(word.substr(1), kMostJsonBytes));
   }
-  ASSIGN_OR_RETURN(const GivenJson json, ReadJson(text, what));
-  return JsonOf(json);
+  RETURN_IF_ERROR(ReadJson(text, what).status());
+  return text;
 }
 
 Status AddMeasuredSubject(const CaptureArgs& args, const VerbContext& context, v1::RunSpec& spec) {

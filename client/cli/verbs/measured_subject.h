@@ -10,8 +10,8 @@
 
 namespace kprof::cli {
 
-// JSON as it was typed, or of the file behind an @, checked and without needless spaces. kUsage names the byte that is
-// wrong. `what`: "--params".
+// JSON as it was typed, or of the file behind an @, checked: bytes that kprofd names are those that the caller sees.
+// kUsage names the byte that is wrong. `what`: "--params".
 Result<std::string> ReadJsonWord(const std::string& word, const std::string& what);
 
 // Adds them to a run that is about to be submitted. The baseline is resolved now: @last is not the new run. Fails with

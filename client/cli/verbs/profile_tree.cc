@@ -140,6 +140,7 @@ Status ExportProfile(const ExportArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   v1::GetReportRequest request;
   request.set_run(args.run);
+  request.set_timeout_ms(kWholeReportTimeoutMs);
   ReceivedReport report;
   RETURN_IF_ERROR(
       client->GetReport(request, [&report](const v1::GetReportResponse& message) { return report.Add(message); }));

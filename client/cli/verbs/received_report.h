@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "storage/base/status.h"
 
 namespace kprof::cli {
+
+// The limit of work for all files of a report: of fifty million numbers they take half a minute.
+inline constexpr int64_t kWholeReportTimeoutMs = 300'000;
 
 struct ReceivedFile {
   std::string name;

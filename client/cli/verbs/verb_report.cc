@@ -65,6 +65,7 @@ Status RunVerb(const ReportArgs& args, const VerbContext& context) {
   v1::GetReportRequest request;
   request.set_run(args.run);
   request.set_baseline(args.baseline);
+  request.set_timeout_ms(kWholeReportTimeoutMs);
   const bool into_folder = !args.to.empty() && IsFolder(args.to);
   const bool is_json = args.format == "json" || (args.format.empty() && context.global.json && !args.devlog);
   const bool is_shown = args.to.empty() || args.to == "-";

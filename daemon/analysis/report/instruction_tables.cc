@@ -67,6 +67,7 @@ class InstructionTable {
     std::sort(sorted.begin(), sorted.end());
     sorted.resize(std::min(sorted.size(), kMostHotRows));
     std::vector<size_t> hottest;
+    hottest.reserve(sorted.size());
     for (const auto& [samples, i] : sorted) hottest.push_back(i);
     std::sort(hottest.begin(), hottest.end());
     return hottest;

@@ -295,6 +295,7 @@ std::vector<CodeLine> KernelCode::Lines() const {
     if (instructions_[i].line != kNoValue) lines[{instructions_[i].file, instructions_[i].line}].push_back(i);
   }
   std::vector<CodeLine> list;
+  list.reserve(lines.size());
   for (auto& [place, instructions] : lines) list.push_back({place.first, place.second, std::move(instructions)});
   return list;
 }

@@ -66,6 +66,8 @@ class KernelReports::PartLoader {
 
  private:
   static constexpr size_t kNotWanted = SIZE_MAX;
+  static constexpr size_t kNotSeen = SIZE_MAX - 1;
+  static constexpr int64_t kMostDirectNames = 1 << 16;
   struct LaunchWords {
     int64_t kernel = kNoValue;
     int64_t function = kNoValue;
@@ -174,6 +176,17 @@ class KernelReports::PartLoader {
   }
 
   Result<size_t> ColumnOf(int64_t name) {
+    if (direct_.empty()) {
+      const int64_t size = std::clamp<int64_t>(reader_.strings_end(), 0, kMostDirectNames);
+      RETURN_IF_ERROR(to_.charge_->Grow(size * static_cast<int64_t>(sizeof(size_t))));
+      direct_.assign(static_cast<size_t>(size), kNotSeen);
+    }
+    ASSIGN_OR_RETURN(const size_t place, PlaceOfColumn(name));
+    if (static_cast<uint64_t>(name) < direct_.size()) direct_[static_cast<size_t>(name)] = place;
+    return place;
+  }
+
+  Result<size_t> PlaceOfColumn(int64_t name) {
     const auto [known, is_new] = columns_.try_emplace(name, kNotWanted);
     if (!is_new || name == kNoValue) return known->second;
     ASSIGN_OR_RETURN(const std::string text, reader_.ReadString(name));
@@ -194,28 +207,58 @@ class KernelReports::PartLoader {
     for (const SideSegment& segment : table->segments) {
       RETURN_IF_ERROR(StillWanted(stop_));
       const auto read = [&](MetricColumn column) { return reader_.ReadSide(segment, static_cast<size_t>(column)); };
-      ASSIGN_OR_RETURN(const DecodedColumn kernels, read(MetricColumn::kKernel));
+      // A table has up to fifty million rows: kernels and units are read only where a row asks for them.
+      const auto read_first = [&](DecodedColumn& column, MetricColumn which) -> Status {
+        if (column == nullptr) {
+          ASSIGN_OR_RETURN(column, read(which));
+        }
+        return OkStatus();
+      };
+      DecodedColumn kernels;
+      DecodedColumn units;
       ASSIGN_OR_RETURN(const DecodedColumn launches, read(MetricColumn::kLaunch));
       ASSIGN_OR_RETURN(const DecodedColumn names, read(MetricColumn::kName));
       ASSIGN_OR_RETURN(const DecodedColumn values, read(MetricColumn::kValue));
-      ASSIGN_OR_RETURN(const DecodedColumn units, read(MetricColumn::kUnit));
+      int64_t number = kNoValue;
+      size_t launch = kNotWanted;
       for (size_t row = 0; row < segment.rows; ++row) {
-        ASSIGN_OR_RETURN(const size_t launch, LaunchOf((*launches)[row], (*kernels)[row]));
+        if ((*launches)[row] != number) {
+          number = (*launches)[row];
+          if (!launches_.contains(number)) RETURN_IF_ERROR(read_first(kernels, MetricColumn::kKernel));
+          ASSIGN_OR_RETURN(launch, LaunchOf(number, kernels == nullptr ? kNoValue : (*kernels)[row]));
+        }
         if (launch == kNotWanted) continue;
-        ASSIGN_OR_RETURN(const size_t place, ColumnOf((*names)[row]));
+        size_t place = FindColumn((*names)[row]);
+        if (place == kNotSeen) {
+          ASSIGN_OR_RETURN(place, ColumnOf((*names)[row]));
+        }
         if (place == kNotWanted) continue;
-        RETURN_IF_ERROR(SetNumber(launch, place, std::bit_cast<double>((*values)[row]), (*units)[row]));
+        if (to_.columns_[place].values.empty()) {
+          RETURN_IF_ERROR(read_first(units, MetricColumn::kUnit));
+          RETURN_IF_ERROR(SetUnit(place, (*units)[row]));
+        }
+        RETURN_IF_ERROR(SetNumber(launch, place, std::bit_cast<double>((*values)[row])));
       }
     }
     return OkStatus();
   }
 
-  // The first number of a metric counts: display names may stand for two.
-  Status SetNumber(size_t launch, size_t place, double value, int64_t unit) {
+  // The place of a metric by the number of its name; kNotSeen: ask ColumnOf.
+  size_t FindColumn(int64_t name) const {
+    const auto at = static_cast<uint64_t>(name);
+    return at < direct_.size() ? direct_[at] : kNotSeen;
+  }
+
+  Status SetUnit(size_t place, int64_t unit) {
     Column& column = to_.columns_[place];
-    if (column.values.empty() && column.unit.empty()) {
-      ASSIGN_OR_RETURN(column.unit, TextOf(unit));
-    }
+    if (!column.unit.empty()) return OkStatus();
+    ASSIGN_OR_RETURN(column.unit, TextOf(unit));
+    return OkStatus();
+  }
+
+  // The first number of a metric counts: display names may stand for two.
+  Status SetNumber(size_t launch, size_t place, double value) {
+    Column& column = to_.columns_[place];
     if (column.values.size() <= launch) {
       RETURN_IF_ERROR(to_.charge_->Grow(static_cast<int64_t>((launch + 1 - column.values.size()) * sizeof(double))));
       column.values.resize(launch + 1, kAbsent);
@@ -259,6 +302,7 @@ class KernelReports::PartLoader {
   std::map<LaunchWords, size_t> kernels_;
   std::unordered_map<int64_t, size_t> launches_;  // by their numbers
   std::unordered_map<int64_t, size_t> columns_;   // by the numbers of names
+  std::vector<size_t> direct_;                    // of columns_, those with small numbers; kNotSeen
   std::unordered_map<int64_t, size_t> ranges_;
 };
 

@@ -84,18 +84,18 @@ class MeasuredMetrics::PartLoader {
     using enum MetricColumn;
     return ForEachReportRow(
         reader_, MetricSideTable(), {kLaunch, kName, kValue, kUnit}, stop_, [&](const auto& row) -> Status {
-          const std::optional<size_t> launch = Launch(row[kLaunch]);
+          const std::optional<size_t> launch = WantedLaunch(row[kLaunch]);
           if (!launch) return OkStatus();
           ASSIGN_OR_RETURN(Sum* const sum, SumOf(reports_.launches()[*launch].kernel, row[kName]));
           if (sum == nullptr || sum->last_launch == *launch) return OkStatus();
           const std::optional<double> value = KernelReports::Plausible(row.real(kValue), sum->is_percent);
           if (!value) return OkStatus();
           sum->last_launch = *launch;
-          return Add(*sum, *launch, *value, row[kUnit]);
+          return Add(*sum, *value, row[kUnit]);
         });
   }
 
-  Status Add(Sum& sum, size_t launch, double value, int64_t unit) {
+  Status Add(Sum& sum, double value, int64_t unit) {
     MeasuredMetric& metric = *At(sum);
     if (metric.launches == 0) {
       ASSIGN_OR_RETURN(metric.unit, ReadTableText(reader_, unit));
@@ -107,9 +107,8 @@ class MeasuredMetrics::PartLoader {
     ++sum.values;
     sum.sum += value;
     if (!sum.is_by_time) return OkStatus();
-    const double weight = reports_.DurationNs(launch).value_or(0);
-    sum.weighted += value * weight;
-    sum.weights += weight;
+    sum.weighted += value * last_ns_;
+    sum.weights += last_ns_;
     return OkStatus();
   }
 
@@ -117,7 +116,7 @@ class MeasuredMetrics::PartLoader {
     using enum TextMetricColumn;
     return ForEachReportRow(reader_, TextMetricSideTable(), {kLaunch, kName, kText}, stop_,
                             [&](const auto& row) -> Status {
-                              const std::optional<size_t> launch = Launch(row[kLaunch]);
+                              const std::optional<size_t> launch = WantedLaunch(row[kLaunch]);
                               if (!launch) return OkStatus();
                               ASSIGN_OR_RETURN(Sum* const sum, SumOf(reports_.launches()[*launch].kernel, row[kName]));
                               if (sum == nullptr || At(*sum)->texts.size() >= kMostTexts) return OkStatus();
@@ -131,10 +130,13 @@ class MeasuredMetrics::PartLoader {
                             });
   }
 
-  std::optional<size_t> Launch(int64_t number) {
+  // The launch of that number, where its kernel is one of those that are asked for. Rows of a launch stand together.
+  std::optional<size_t> WantedLaunch(int64_t number) {
     if (number != last_number_) {
       last_number_ = number;
       last_place_ = reports_.FindLaunch(part_, number);
+      if (last_place_ && !to_.kernels_.contains(reports_.launches()[*last_place_].kernel)) last_place_.reset();
+      last_ns_ = last_place_ ? reports_.DurationNs(*last_place_).value_or(0) : 0;
     }
     return last_place_;
   }
@@ -147,6 +149,7 @@ class MeasuredMetrics::PartLoader {
   std::unordered_map<uint64_t, Sum> sums_;
   int64_t last_number_ = kNoValue;
   std::optional<size_t> last_place_;
+  double last_ns_ = 0;
 };
 
 Result<MeasuredMetrics> MeasuredMetrics::Read(const AnalysisTraces& traces, const KernelReports& reports,
