@@ -34,7 +34,7 @@ class CaptureTest(DaemonTest):
             self.assertTrue(run[name] is None or re.fullmatch(r"[0-9]{19}", run[name]), run[name])
         self.assertIsNone(run["trace"])
         for artifact in run["artifacts"]:
-            self.assertEqual(set(artifact), {"name", "size_bytes", "sha256"})
+            self.assertEqual(set(artifact), {"name", "size_bytes", "sha256", "path"})
             self.assertRegex(artifact["sha256"], r"^[0-9a-f]{64}$")
         for reason in run["trust"]:
             self.assertEqual(set(reason), {"code", "message"})

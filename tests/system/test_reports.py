@@ -12,6 +12,7 @@ HEADINGS = ["## Profile: mla v4", "### Configuration", "### Stages", "### Bottle
             "### vs Baseline (if applicable)"]
 PARAMS = '{"h":128,"dtype":"bfloat16","b":32,"s":16,"t":4096}'
 
+TIMELINE = ["### Timeline", "#### Devices", "#### Overlap", "#### Launches", "#### Longest Gaps"]
 
 class ReadsReports:
     """Checks the words of a report that its readers look for."""
@@ -77,6 +78,25 @@ class ReportTest(ReadsReports, ToolTest):
         found = [stage for stage in json.loads(self.report(run, "--format", "json"))["stages"] if stage["name"] == name]
         self.assertEqual(len(found), 1)
         return found[0]
+
+    def test_of_annotation_without_stages_has_its_ranges(self):
+        report = json.loads(self.report(self.profile("annotation"), "--format", "json"))
+        self.assertEqual([stage["name"] for stage in report["stages"]], ["multiply", "load", "matmul_kernel", "copy_kernel<float>"])
+        self.assertEqual(report["stages"][0]["bottleneck"], "compute")
+        self.assertEqual(report["stages"][0]["tensor_percent"], report["stages"][2]["tensor_percent"])
+
+    def test_another_policy_judges(self):
+        run = self.profile("ncu")
+        self.assertIn("\nJudged by sol-95-60 version 1 ", self.report(run))
+        other = self.report(run, "--policy", "tc60-dram70,tc=90")
+        self.assertIn("### Bottleneck: Latency-bound\n", other)
+        self.assertIn("\nJudged by tc60-dram70 version 1 ", other)
+        self.ctl.run("report", run["id"], "--policy", "none", expect="usage")
+
+    def test_into_a_folder_that_is_not_there(self):
+        run = self.profile("ncu")
+        self.ctl.run("report", run["id"], "-o", self.path("new/"))
+        self.assertIn("report-verbose.md", os.listdir(self.path("new")))
 
     def test_of_nsys_has_the_timeline(self):
         text = self.report(self.profile("nsys"))
@@ -273,7 +293,7 @@ class ReportsOfCallersTest(ReadsReports, WithToolsOfCallers, unittest.TestCase):
     """In system mode, in the foreground, of a user who is not kprofd's."""
 
     def test_of_each_tool(self):
-        for tool, more in (("annotation", ()), ("ncu", ()), ("nsys", ["### Timeline"])):
+        for tool, more in (("annotation", ()), ("ncu", ()), ("nsys", TIMELINE)):
             with self.subTest(tool):
                 run = self.capture(tool, "--kernel", "mla", "--version", "v4", "--params", PARAMS)
                 self.check_headings(self.alice.run("report", run["id"]).text, more)
@@ -285,7 +305,7 @@ class ReportsOnANodeTest(ReadsReports, WithToolsOnANode, unittest.TestCase):
 
     def test_of_each_tool(self):
         self.alice.environment["HOME"] = self.home
-        for tool, more in (("annotation", ()), ("ncu", ()), ("nsys", ["### Timeline"])):
+        for tool, more in (("annotation", ()), ("ncu", ()), ("nsys", TIMELINE)):
             with self.subTest(tool):
                 id_ = self.alice.json("capture", tool, "--detach", "--device", "none", "--kernel", "mla", "--version", "v4",
                                       "--params", PARAMS, "--", "echo", "ran", cwd=self.home)["id"]

@@ -223,6 +223,7 @@ struct ReportArgs {
   std::string run;
   std::string format;  // md, json; empty: md, or json where --json is given
   std::string baseline;
+  std::string policy;  // that judges kernels; empty: the usual one
   bool devlog = false;
   std::string file;  // the name of one of the report's files; empty: those of `format` and `devlog`
   std::string to;    // a file, a folder or "-"; empty: standard output

@@ -1,4 +1,7 @@
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -65,7 +68,12 @@ Status RunVerb(const ReportArgs& args, const VerbContext& context) {
   v1::GetReportRequest request;
   request.set_run(args.run);
   request.set_baseline(args.baseline);
+  request.set_policy(args.policy);
   request.set_timeout_ms(kWholeReportTimeoutMs);
+  // A path that ends so is that of a folder, also where it is not there yet.
+  if (args.to.ends_with('/') && ::mkdir(args.to.c_str(), 0777) != 0 && errno != EEXIST) {
+    return FailErrno(errno, "make the folder " + args.to);
+  }
   const bool into_folder = !args.to.empty() && IsFolder(args.to);
   const bool is_json = args.format == "json" || (args.format.empty() && context.global.json && !args.devlog);
   const bool is_shown = args.to.empty() || args.to == "-";

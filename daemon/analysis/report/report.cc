@@ -4,32 +4,24 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <utility>
 
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
 #include "daemon/analysis/report/answer_table.h"
+#include "daemon/analysis/report/kernel_stages.h"
 #include "daemon/analysis/report/report_configuration.h"
+#include "daemon/analysis/report/report_opportunities.h"
 #include "daemon/analysis/report/report_timeline.h"
 #include "daemon/analysis/report/report_words.h"
 
 namespace kprof {
 namespace {
 
-constexpr size_t kMostOpportunities = 10;
 constexpr size_t kMostStages = 64;
 constexpr double kIdleIsMost = 50;  // percent of the time
 
-std::optional<double> MeanOf(const KernelReports& reports, const ReportKernel& kernel, Quantity quantity) {
-  const std::optional<ReportSpread> spread = reports.SpreadOf(kernel, quantity);
-  return spread ? std::optional(spread->mean) : std::nullopt;
-}
-
 std::optional<double> ScaledBy(std::optional<double> value, double factor) {
   return value ? std::optional(*value * factor) : std::nullopt;
-}
-
-std::optional<double> ProductOf(std::optional<double> one, std::optional<double> other) {
-  return one && other ? std::optional(*one * *other) : std::nullopt;
 }
 
 // The class of a bottleneck, as headings have it.
@@ -41,18 +33,25 @@ std::string HeadingOf(const std::string& bottleneck) {
   return "Unknown";
 }
 
+// " (L2)": which memory; empty: DRAM, or not known.
+std::string MemoryLevelText(const ReportStage& stage) {
+  if (stage.memory_level == "l2") return " (L2)";
+  return stage.memory_level == "l1" ? " (L1)" : "";
+}
+
 class ReportMaker {
  public:
   ReportMaker(const ReportedRun& of, const StopSignal& stop) : of_(of), stop_(stop) {}
 
   Result<Report> Make() {
     NameRun();
+    bool has_kernels = false;
     bool has_slices = false;
     for (const TracePart& part : of_.traces.parts()) {
-      has_kernels_ |= KernelReports::HasReport(part);
+      has_kernels |= KernelReports::HasReport(part);
       has_slices |= part.reader->rows(EventKind::kSlice) > 0;
     }
-    if (has_kernels_) {
+    if (has_kernels) {
       RETURN_IF_ERROR(AddKernels());
     } else if (has_slices) {
       RETURN_IF_ERROR(AddTimeline());
@@ -61,7 +60,7 @@ class ReportMaker {
       report_.root_cause = "The run has no trace and no kernel report: nothing says what bounds it.";
       report_.notes.push_back("capture it with the tool annotation, ncu or nsys, or import a trace");
     }
-    if (report_.kernel.empty()) report_.kernel = report_.stages.empty() ? of_.run.tool : report_.stages.front().name;
+    if (report_.kernel.empty()) report_.kernel = LongestKernel();
     return std::move(report_);
   }
 
@@ -90,162 +89,22 @@ class ReportMaker {
       report_.notes.push_back("the stages that were given are left out: " + of_.stages_fault);
   }
 
+  std::string LongestKernel() const {
+    const auto kernel = std::find_if(report_.stages.begin(), report_.stages.end(),
+                                     [](const ReportStage& stage) { return !stage.is_named; });
+    return kernel == report_.stages.end() ? of_.run.tool : kernel->name;
+  }
+
   Status AddKernels() {
-    ASSIGN_OR_RETURN(const KernelReports reports, KernelReports::Read(of_.traces, {}, stop_));
-    std::map<std::string, std::string> given;
-    if (!of_.stages.empty()) given.emplace("stages", of_.stages);
-    ASSIGN_OR_RETURN(const KindAnswer roofline, AskKind("roofline", of_.traces, given, stop_));
-    AddStages(roofline.table("stages"));
-    const AnswerTable rows = roofline.table("kernels");
-    for (const ReportKernel& kernel : reports.kernels()) {
-      const std::optional<ReportSpread> time = reports.SpreadOf(kernel, Quantity::kDuration);
-      if (time) report_.measured_ns = report_.measured_ns.value_or(0) + time->sum;
-    }
-    for (const ReportKernel& kernel : reports.kernels()) {
-      if (report_.device.empty()) report_.device = kernel.device_name;
-      if (report_.stages.size() == kMostStages) break;
-      ReportStage& stage = report_.stages.emplace_back();
-      stage.name = ShortKernelName(kernel.name);
-      names_.push_back(kernel.name);
-      stage.launches = static_cast<int64_t>(kernel.launches.size());
-      if (const std::optional<ReportSpread> time = reports.SpreadOf(kernel, Quantity::kDuration)) {
-        stage.duration_ns = time->mean;
-        stage.total_ns = time->sum;
-      }
-      stage.tensor_percent = MeanOf(reports, kernel, Quantity::kTensorPipe);
-      stage.dram_percent = MeanOf(reports, kernel, Quantity::kDramThroughput);
-      stage.occupancy_percent = MeanOf(reports, kernel, Quantity::kAchievedOccupancy);
-      stage.compute_sol_percent = MeanOf(reports, kernel, Quantity::kComputeSol);
-      stage.memory_sol_percent = MeanOf(reports, kernel, Quantity::kMemorySol);
-      AddRoof(rows, kernel.name, stage);
-    }
-    JudgeStagesByKernels();
-    AddNotesOf(roofline.answer, report_);
-    RETURN_IF_ERROR(AddFindings());
+    ASSIGN_OR_RETURN(const std::vector<StageKernel> kernels, AddKernelStages(of_, stop_, report_));
+    ASSIGN_OR_RETURN(const std::string says, AddOpportunities(of_, kernels, true, stop_, report_));
     if (!report_.stages.empty()) report_.bottleneck = HeadingOf(report_.stages.front().bottleneck);
-    report_.root_cause = CauseOfKernels();
+    report_.root_cause = CauseOfKernels(says);
     return OkStatus();
   }
 
-  // The stages that the caller named, before the kernels that they are made of.
-  void AddStages(const AnswerTable& rows) {
-    const auto total_of = [&rows](size_t row) {
-      return ProductOf(rows.Number(row, "duration_ns"), rows.Number(row, "times"));
-    };
-    std::vector<size_t> order(rows.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&total_of](size_t a, size_t b) { return total_of(a).value_or(0) > total_of(b).value_or(0); });
-    for (const size_t row : order) {
-      if (report_.stages.size() == kMostStages) break;
-      ReportStage& stage = report_.stages.emplace_back();
-      stage.name = rows.Text(row, "stage");
-      stage.is_named = true;
-      names_.push_back(rows.Text(row, "longest_kernel"));
-      stage.launches = static_cast<int64_t>(rows.Number(row, "launches").value_or(0));
-      stage.duration_ns = rows.Number(row, "duration_ns");
-      stage.total_ns = total_of(row);
-      stage.tensor_percent = rows.Number(row, "tensor_percent");
-      stage.dram_percent = rows.Number(row, "dram_percent");
-      stage.occupancy_percent = rows.Number(row, "occupancy_percent");
-      stage.compute_sol_percent = rows.Number(row, "compute_sol_percent");
-      stage.memory_sol_percent = rows.Number(row, "memory_sol_percent");
-      stage.bottleneck = rows.Text(row, "bound");
-      stage.flop_per_byte = rows.Number(row, "intensity_flop_per_byte");
-      stage.tflop_per_s = rows.Number(row, "achieved_tflops");
-      stage.attainable_tflop_per_s = rows.Number(row, "attainable_tflops");
-      stage.gb_per_s = rows.Number(row, "achieved_gb_s");
-      TakeRoof(rows, row);
-    }
-  }
-
-  // A stage whose work is not told lies nowhere under the roof: it has the verdict on its longest kernel.
-  void JudgeStagesByKernels() {
-    for (size_t i = 0; i < report_.stages.size(); ++i) {
-      ReportStage& stage = report_.stages[i];
-      if (!stage.is_named || !stage.bottleneck.empty()) continue;
-      for (size_t k = i + 1; k < report_.stages.size(); ++k) {
-        if (!report_.stages[k].is_named && names_[k] == names_[i]) stage.bottleneck = report_.stages[k].bottleneck;
-      }
-    }
-  }
-
-  void TakeRoof(const AnswerTable& rows, size_t row) {
-    if (!report_.roof.tflop_per_s) report_.roof.tflop_per_s = rows.Number(row, "peak_tflops");
-    if (!report_.roof.gb_per_s) report_.roof.gb_per_s = rows.Number(row, "peak_gb_s");
-    if (report_.roof.text.empty()) report_.roof.text = rows.Text(row, "peak_source");
-    TakeMeasuredRoof(rows, row);
-  }
-
-  // Of one row, so that rate and bandwidth are one device's; the first that has a rate, else the first that has any.
-  void TakeMeasuredRoof(const AnswerTable& rows, size_t row) {
-    ReportRoof& roof = report_.roof;
-    const std::optional<double> rate = rows.Number(row, "measured_tflops");
-    const std::optional<double> bandwidth = rows.Number(row, "measured_gb_s");
-    if (roof.measured_tflop_per_s || (!rate && (!bandwidth || roof.measured_gb_per_s))) return;
-    roof.measured_tflop_per_s = rate;
-    roof.measured_gb_per_s = bandwidth;
-    roof.measured_dtype = rate ? rows.Text(row, "dtype") : "";
-    roof.measured_confidence = rows.Text(row, "measured_confidence");
-    roof.measured_text = rows.Text(row, "measured_source");
-  }
-
-  void AddRoof(const AnswerTable& rows, const std::string& kernel, ReportStage& stage) {
-    for (size_t row = 0; row < rows.size(); ++row) {
-      if (rows.Text(row, "name") != kernel) continue;
-      stage.bottleneck = rows.Text(row, "bottleneck");
-      stage.flop_per_byte = rows.Number(row, "intensity_flop_per_byte");
-      stage.tflop_per_s = rows.Number(row, "achieved_tflops");
-      stage.attainable_tflop_per_s = rows.Number(row, "attainable_tflops");
-      stage.gb_per_s = rows.Number(row, "achieved_gb_s");
-      TakeRoof(rows, row);
-      return;
-    }
-  }
-
-  // The findings, the largest gain first. Each stage has the one that costs it most.
-  Status AddFindings() {
-    std::map<std::string, std::string> given;
-    if (has_kernels_ && !of_.stages.empty()) given.emplace("stages", of_.stages);
-    ASSIGN_OR_RETURN(const std::optional<KindAnswer> findings,
-                     AskKindIfItFits("findings", of_.traces, given, stop_, report_.notes));
-    if (!findings) {
-      report_.left_out.emplace_back("findings");
-      return OkStatus();
-    }
-    const AnswerTable rows = findings->table("findings");
-    for (size_t row = 0; row < rows.size(); ++row) {
-      const std::string kernel = rows.Text(row, "kernel");
-      for (size_t i = 0; i < report_.stages.size(); ++i) {
-        std::string& issue = report_.stages[i].issue;
-        if (issue.empty() && i < names_.size() && names_[i] == kernel) issue = rows.Text(row, "code");
-      }
-      if (cause_.empty() && !names_.empty() && kernel == names_.front()) cause_ = rows.Text(row, "message");
-      if (report_.opportunities.size() == kMostOpportunities) continue;
-      const std::string code = rows.Text(row, "code");
-      // A trace has one for each of many ranks.
-      const bool is_known = std::any_of(report_.opportunities.begin(), report_.opportunities.end(),
-                                        [&code](const ReportOpportunity& one) { return one.name == code; });
-      if (is_known && !report_.devices.empty()) continue;
-      std::string trigger = TriggerOf(rows.Text(row, "evidence"));
-      if (trigger.empty()) trigger = "rule=" + code;  // a printed table has no metric of a rule
-      report_.opportunities.push_back({code, GainOf(rows, row), std::move(trigger), rows.Text(row, "message"),
-                                       rows.Text(row, "hint"), rows.Text(row, "source"),
-                                       kernel.empty() ? kernel : ShortKernelName(kernel)});
-    }
-    AddNotesOf(findings->answer, report_);
-    return OkStatus();
-  }
-
-  // A finding about a kernel tells its gain of that kernel's time; a report tells what all of it would gain.
-  std::optional<double> GainOf(const AnswerTable& rows, size_t row) const {
-    if (!has_kernels_) return rows.Number(row, "gain_percent");
-    const std::optional<double> gain_ns = rows.Number(row, "gain_ns");
-    if (!gain_ns || report_.measured_ns.value_or(0) <= 0) return std::nullopt;
-    return *gain_ns / *report_.measured_ns * 100;
-  }
-
-  std::string CauseOfKernels() const {
+  // `says`: what a rule says of the first stage.
+  std::string CauseOfKernels(const std::string& says) const {
     if (report_.stages.empty()) return "No launch was measured.";
     const ReportStage& first = report_.stages.front();
     const double whole_ns = report_.measured_ns.value_or(0);
@@ -253,14 +112,18 @@ class ReportMaker {
     if (whole_ns > 0 && first.total_ns)
       cause += " takes " + NumberText(*first.total_ns / whole_ns * 100, 0) + " % of the time";
     cause += ": compute at " + NumberText(first.compute_sol_percent, 1) + " %, memory at " +
-             NumberText(first.memory_sol_percent, 1) + " % of the device's peak.";
-    return cause + " " + (cause_.empty() ? "No rule finds anything to gain in it." : SentenceOf(cause_));
+             NumberText(first.memory_sol_percent, 1) + " %" + MemoryLevelText(first) + " of the device's peak.";
+    if (!says.empty()) return cause + " " + SentenceOf(says);
+    const bool has_all = report_.unasked.empty();
+    return cause + " No rule finds anything to gain in it" +
+           (has_all ? "."
+                    : ", and " + std::to_string(report_.unasked.size()) + " could not be asked for want of metrics.");
   }
 
   Status AddTimeline() {
     RETURN_IF_ERROR(AddTraceTimes(of_.traces, stop_, report_));
-    RETURN_IF_ERROR(AddStagesOfTrace());
-    RETURN_IF_ERROR(AddFindings());
+    ASSIGN_OR_RETURN(const std::vector<StageKernel> kernels, AddStagesOfTrace());
+    RETURN_IF_ERROR(AddOpportunities(of_, kernels, false, stop_, report_).status());
     // A timeline alone does not say whether kernels wait for memory or compute.
     const std::optional<double> idle = TimelineShare("idle");
     report_.bottleneck = idle.value_or(0) >= kIdleIsMost ? "Latency" : "Unknown";
@@ -302,7 +165,8 @@ class ReportMaker {
   }
 
   // Kernels of one name are one stage, whichever ranks ran them.
-  Status AddStagesOfTrace() {
+  Result<std::vector<StageKernel>> AddStagesOfTrace() {
+    std::vector<StageKernel> same;
     ASSIGN_OR_RETURN(const KindAnswer kernels, AskKind("kernel-breakdown", of_.traces, {}, stop_));
     const AnswerTable rows = kernels.table("kernels");
     std::map<std::string, ReportStage> stages;
@@ -322,7 +186,7 @@ class ReportMaker {
     bool has_occupancy = false;
     for (size_t i = 0; i < order.size() && i < kMostStages; ++i) {
       const auto& [name, sums] = *order[i];
-      names_.push_back(name);
+      same.push_back({name, std::nullopt, std::nullopt, true});
       ReportStage& stage = report_.stages.emplace_back(sums);
       stage.name = ShortKernelName(name);
       if (stage.launches > 0) stage.duration_ns = *stage.total_ns / static_cast<double>(stage.launches);
@@ -334,15 +198,12 @@ class ReportMaker {
     if (has_occupancy) {
       report_.notes.push_back("Occ% is what the trace's profiler estimated from the launches, and not a measurement");
     }
-    return OkStatus();
+    return same;
   }
 
   const ReportedRun& of_;
   const StopSignal& stop_;
   Report report_;
-  bool has_kernels_ = false;        // that a profiler of kernels measured
-  std::vector<std::string> names_;  // of the stages, as their parts have them
-  std::string cause_;               // what a rule says of the kernel that takes most time
 };
 
 void AddChanges(const Report& baseline, Report& report) {

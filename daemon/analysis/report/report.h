@@ -30,8 +30,9 @@ struct ReportStage {
   std::optional<double> occupancy_percent;
   std::optional<double> compute_sol_percent;
   std::optional<double> memory_sol_percent;
-  std::string bottleneck;  // memory, compute, underutilized, balanced, unknown; of a trace: busy
-  std::string issue;       // the finding that costs it most; empty: none
+  std::string bottleneck;    // memory, compute, underutilized, balanced, unknown; of a trace: busy
+  std::string memory_level;  // the busiest memory: dram, l2, l1; empty: not known
+  std::string issue;         // the finding that costs it most; empty: none
   // Its place under the device's roof.
   std::optional<double> flop_per_byte;
   std::optional<double> tflop_per_s;
@@ -57,11 +58,24 @@ struct ReportChange {
   std::optional<double> current;
 };
 
+// A rule that could not be asked: the report lacks its metrics.
+struct ReportUnasked {
+  std::string rule;
+  std::string missing;  // a list in JSON
+};
+
+// The peak rate of one type of number.
+struct ReportRate {
+  std::string dtype;
+  double tflop_per_s = 0;
+};
+
 // The device's roof: its peaks, as the answer about rooflines took them.
 struct ReportRoof {
-  std::optional<double> tflop_per_s;
+  std::optional<double> tflop_per_s;  // the highest of the rates
   std::optional<double> gb_per_s;
-  std::string text;  // with who says so
+  std::string text;               // with who says so
+  std::vector<ReportRate> rates;  // of the types that stages compute with
   // The ceilings that runs have reached there, beside the peaks.
   std::optional<double> measured_tflop_per_s;
   std::optional<double> measured_gb_per_s;
@@ -121,6 +135,8 @@ struct Report {
   std::string bottleneck;                        // Memory, Compute, Latency, Balanced, Unknown
   std::string root_cause;                        // two sentences at most
   std::vector<ReportOpportunity> opportunities;  // the largest gain first
+  std::vector<ReportUnasked> unasked;
+  std::string policy;  // that judged, with its version and parameters; empty: none did
   ReportRoof roof;
   std::string baseline_id;  // empty: there is none
   std::vector<ReportChange> changes;

@@ -44,6 +44,7 @@ std::string StageJson(const ReportStage& stage) {
       .Number("compute_sol_percent", stage.compute_sol_percent)
       .Number("memory_sol_percent", stage.memory_sol_percent)
       .TextOrNull("bottleneck", stage.bottleneck)
+      .TextOrNull("memory_level", stage.memory_level)
       .TextOrNull("key_issue", stage.issue)
       .Number("intensity_flop_per_byte", stage.flop_per_byte)
       .Number("achieved_tflop_per_s", stage.tflop_per_s)
@@ -109,6 +110,14 @@ std::string WriteReportJson(const Report& report) {
              .Text("bottleneck", BottleneckText(report))
              .Text("root_cause", report.root_cause)
              .Raw("opportunities", ArrayText(report.opportunities, OpportunityJson))
+             .Raw("not_evaluated", ArrayText(report.unasked,
+                                             [](const ReportUnasked& one) {
+                                               return ObjectText()
+                                                   .Text("code", one.rule)
+                                                   .Raw("missing", one.missing.empty() ? "[]" : one.missing)
+                                                   .Take();
+                                             }))
+             .TextOrNull("policy", report.policy)
              .Raw("roof", roof.Take())
              .TextOrNull("baseline", report.baseline_id)
              .Raw("changes", ArrayText(report.changes, ChangeJson))

@@ -76,7 +76,12 @@ std::string Opportunities(const Report& report) {
     if (!advice.empty()) text += "   " + of + CellText(advice) + "\n";
   }
   if (IsLeftOut(report, "findings")) return "Not known: the trace is too long for it, see the notes.\n";
-  return text.empty() ? "None: no rule fired on what was measured.\n" : text;
+  if (!text.empty()) return text;
+  return "None: no rule fired on what was measured" +
+         (report.unasked.empty() ? std::string()
+                                 : "; " + std::to_string(report.unasked.size()) +
+                                       " rules could not be asked for want of metrics (report.json)") +
+         ".\n";
 }
 
 std::string SignedPercent(std::optional<double> percent) {
@@ -110,6 +115,7 @@ std::string WriteReportMarkdown(const Report& report) {
   text += "\nRun " + report.run_id + ", tool " + report.tool +
           (report.device.empty() ? "" : ", " + CellText(report.device)) +
           (report.clocks.empty() ? "" : ", " + report.clocks) + ".\n";
+  if (!report.policy.empty()) text += "Judged by " + CellText(report.policy) + ".\n";
   for (const TrustReason& reason : report.trust) {
     text += "Trust: " + CellText(reason.code) + ": " + CellText(reason.message) + "\n";
   }

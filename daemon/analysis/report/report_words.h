@@ -33,7 +33,7 @@ std::string PathStep(std::string_view text);
 std::string FirstSentence(std::string_view text);
 // The first sentence, from a capital letter to its point.
 std::string SentenceOf(std::string_view text);
-// What to do about it: its hint, or its message where that has the advice, as those of a profiler's own rules do.
+// The advice of an opportunity: its hint, or its message where that has it, as those of a profiler's own rules do.
 std::string AdviceOf(const ReportOpportunity& one);
 // "Memory-bound"; "Balanced" and "Unknown" stand alone.
 std::string BottleneckText(const Report& report);

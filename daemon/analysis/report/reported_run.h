@@ -18,6 +18,7 @@ struct ReportedRun {
   std::string params;  // the text of its params.json; empty: it has none
   std::string stages;  // what its stages do, as their maker knows it, for the option of analyses; empty: not told
   std::string stages_fault = {};  // why what was given is left out
+  std::string policy = {};        // of the roofline, as its option; empty: the usual one
 };
 
 // Reads params.json and stages.json from the run's folder; one that is larger than any that a caller may give is left

@@ -165,10 +165,10 @@ class SvgChart {
     const std::string line = " stroke=\"#333333\" stroke-width=\"2\"";
     std::string text = SvgLine(AtX(lowest_x), AtY(lowest), AtX(ridge), AtY(*report_.roof.tflop_per_s), line);
     text += SvgLine(AtX(ridge), AtY(*report_.roof.tflop_per_s), AtX(right), AtY(*report_.roof.tflop_per_s), line);
-    return text +
-           SvgText(AtX(ridge), AtY(*report_.roof.tflop_per_s) - 8, " text-anchor=\"middle\"",
-                   NumberText(report_.roof.tflop_per_s, 0) + " TFLOP/s, " + NumberText(report_.roof.gb_per_s, 0) +
-                       " GB/s, ridge " + NumberText(ridge, 0) + " FLOP/byte");
+    text += SvgText(AtX(ridge), AtY(*report_.roof.tflop_per_s) - 8, " text-anchor=\"middle\"",
+                    DtypeOf(*report_.roof.tflop_per_s) + NumberText(report_.roof.tflop_per_s, 0) + " TFLOP/s, " +
+                        NumberText(report_.roof.gb_per_s, 0) + " GB/s, ridge " + NumberText(ridge, 0) + " FLOP/byte");
+    return text + LowerRates();
   }
 
   std::string Point(const ChartPoint& point, size_t number) const {
@@ -183,6 +183,30 @@ class SvgChart {
   }
 
  private:
+  std::string DtypeOf(double rate) const {
+    for (const ReportRate& one : report_.roof.rates) {
+      if (one.tflop_per_s == rate && !one.dtype.empty()) return one.dtype + ": ";
+    }
+    return "";
+  }
+
+  // The flat parts of other types' roofs, below the slope that all share.
+  std::string LowerRates() const {
+    std::string text;
+    for (const ReportRate& one : report_.roof.rates) {
+      const double ridge = one.tflop_per_s * kGigaPerTera / *report_.roof.gb_per_s;
+      const bool is_shown = one.tflop_per_s < *report_.roof.tflop_per_s &&
+                            std::log10(one.tflop_per_s) > range_.least_y && std::log10(ridge) > range_.least_x &&
+                            std::log10(ridge) < range_.most_x;
+      if (!is_shown) continue;
+      text += SvgLine(AtX(ridge), AtY(one.tflop_per_s), AtX(std::pow(10, range_.most_x)), AtY(one.tflop_per_s),
+                      " stroke=\"#333333\" stroke-width=\"1\"");
+      text += SvgText(AtX(std::pow(10, range_.most_x)) - 4, AtY(one.tflop_per_s) - 4, " text-anchor=\"end\"",
+                      DtypeOf(one.tflop_per_s) + NumberText(one.tflop_per_s, 0) + " TFLOP/s");
+    }
+    return text;
+  }
+
   double AtX(double flop_per_byte) const { return kLeft + range_.X(flop_per_byte) * (kWidth - kLeft - kRight); }
   double AtY(double tflop_per_s) const {
     return kHeight - kBottom - range_.Y(tflop_per_s) * (kHeight - kTop - kBottom);

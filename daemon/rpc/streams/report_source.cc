@@ -168,7 +168,10 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
   Result<ReportedRun> Open(TraceWork& work, const TraceQuestion& question, std::vector<TrustReason>& broken) {
     const RunRow& run = question.runs().front();
     ASSIGN_OR_RETURN(AnalysisTraces traces, work.Open(context_, question.places(), broken));
-    return ReadReportedRun(run, std::move(traces), context_.files, context_.catalog.layout());
+    ASSIGN_OR_RETURN(ReportedRun reported,
+                     ReadReportedRun(run, std::move(traces), context_.files, context_.catalog.layout()));
+    reported.policy = request_.policy();
+    return reported;
   }
 
   void FillHeader(v1::GetReportResponse::Header& header) const {
