@@ -81,6 +81,17 @@ TEST_F(KernelStagesTest, ACauseStandsOnce) {
   EXPECT_EQ(found, 1U);
 }
 
+// Memory throughput is that of the busiest memory, which need not be DRAM.
+TEST_F(KernelStagesTest, ABusyL2IsNotTakenForDram) {
+  sample().AddLaunch("k", SolOf(1e5, 20, 88,
+                                {{kDramName, 12},
+                                 {"lts__throughput.avg.pct_of_peak_sustained_elapsed", 88},
+                                 {"l1tex__throughput.avg.pct_of_peak_sustained_active", 30}}));
+  const Report report = Make();
+  EXPECT_EQ(report.stages[0].memory_level, "l2");
+  EXPECT_THAT(report.root_cause, HasSubstr("memory at 88.0 % (L2) of the device's peak"));
+}
+
 TEST_F(KernelStagesTest, ThePolicyIsTheCallers) {
   sample().AddLaunch("k", SolOf(1e5, 80, 10, {{kTensorName, 10}, {kDramName, 10}}));
   const Report report = Make("tc60-dram70");
