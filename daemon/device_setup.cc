@@ -13,6 +13,7 @@
 #include "daemon/clocks/keeper/pause_keeper.h"
 #include "daemon/clocks/locks/clock_notes.h"
 #include "daemon/devices/peaks/peak_table.h"
+#include "daemon/devices/peaks/peaks_in_use.h"
 #include "daemon/room_settings.h"
 
 namespace kprof {
@@ -54,6 +55,7 @@ NodeDevices::Settings SettingsOf(const Config& config, OwnChildren* own) {
 
 Result<std::unique_ptr<DeviceSetup>> DeviceSetup::Find(const Context& context) {
   ASSIGN_OR_RETURN(PeakTable peaks, LoadPeaks(context.config.devices.peaks_file, context.files));
+  InstallPeaks(peaks);  // analyses see the file, too: no thread asks them yet
   std::unique_ptr<DeviceSetup> found(
       new DeviceSetup(context, std::move(peaks), SettingsOf(context.config, context.launch_setup.own_children())));
   found->devices_.Begin([settled = found->settled_] { *settled = true; });

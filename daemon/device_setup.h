@@ -32,8 +32,9 @@ class DeviceSetup {
     LaunchSetup& launch_setup;
   };
 
-  // Waits for the devices to say who they are, for some seconds at most: slower ones are found when they do. Fails if
-  // the file of [devices] peaks cannot be used.
+  // Waits for the devices to say who they are, for some seconds at most: slower ones are found when they do. Installs
+  // the peaks for analyses (peaks_in_use.h): called once, before runs or services are there. Fails if the file of
+  // [devices] peaks cannot be used.
   static Result<std::unique_ptr<DeviceSetup>> Find(const Context& context);
 
   // Waits for these devices where their driver is slow to wake them, or hangs: 30 s from the start of this daemon at

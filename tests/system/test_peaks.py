@@ -160,6 +160,64 @@ class CeilingsTest(PeaksTest):
         self.assertIn("kprof-ceiling: ", refused.error["message"])
 
 
+class OverrideTest(PeaksTest):
+    """Peaks of a file of the administrator's count in every analysis."""
+
+    PEAKS = """device,quantity,dtype,accumulate,value,unit,confidence,source,note
+H100-SXM5-80GB,memory_bandwidth,,,3000,GB/s,medium,we measured it,
+Acme-X1,vendor,,,nvidia,,,,
+Acme-X1,compute_capability,,,9.0,,,,
+Acme-X1,core_kind,,,SM,,,,
+Acme-X1,name,,,Acme X1,,,,
+Acme-X1,dense_rate,bf16,fp32,500,TFLOP/s,low,a leaflet,
+Acme-X1,memory_bandwidth,,,2000,GB/s,low,a leaflet,
+"""
+
+    def imported(self, trace, device="NVIDIA H100 80GB HBM3"):
+        text = kprof_testing.read_file(os.path.join(kprof_testing.ROOT, "tests", "golden", "traces", trace))
+        report = os.path.join(self.folder, "report.json")
+        with open(report, "wb") as file:
+            file.write(text.replace(b"NVIDIA H100 80GB HBM3", device.encode()))
+        return self.ctl.json("import", report)["id"]
+
+    def roof(self, run):
+        rows = self.ctl.json("query", "--run", run,
+                             "SELECT peak_tflops, peak_confidence, peak_source, peak_gb_s, bandwidth_confidence, bandwidth_source "
+                             "FROM analyze_roofline WHERE dtype = 'bf16'")["rows"]
+        self.assertEqual(len(rows), 1)
+        return rows[0]
+
+    def test_analyses_reports_and_charts_have_them(self):
+        peaks = os.path.join(self.folder, "peaks.csv")
+        with open(peaks, "w", encoding="utf-8") as file:
+            file.write(self.PEAKS)
+        self.daemon.start()
+        known, unknown = self.imported("kernel_report.json"), self.imported("kernel_report.json", "Acme X1")
+        self.assertEqual(self.roof(known)[3:5], [3350, "high"])
+        self.assertEqual(self.roof(unknown)[0], None)
+        self.daemon.stop()
+        self.daemon.configure(f'[devices]\npeaks = "{peaks}"\n')
+        self.daemon.start()
+
+        rate, confidence, source, *bandwidth = self.roof(known)
+        self.assertEqual((rate, confidence), (989, "high"))  # what the file does not have stays
+        self.assertNotIn("we measured it", source)
+        self.assertEqual(bandwidth, [3000, "medium", "we measured it"])
+        self.assertEqual(self.roof(unknown), [500, "low", "a leaflet", 2000, "low", "a leaflet"])
+
+        kernels = self.ctl.json("analyze", "roofline", unknown)["result"]["kernels"]
+        self.assertEqual({kernel["peak_gb_s"] for kernel in kernels}, {2000})
+        roof = json.loads(self.ctl.run("report", unknown, "--format", "json").text)["roof"]
+        self.assertEqual((roof["tflop_per_s"], roof["gb_per_s"]), (500, 2000))
+        folder = os.path.join(self.folder, "files")
+        os.mkdir(folder)
+        self.ctl.run("report", unknown, "-o", folder)
+        self.assertIn(b"500 TFLOP/s, 2000 GB/s", kprof_testing.read_file(os.path.join(folder, "roofline.svg")))
+
+        operators = " ".join(self.ctl.json("analyze", "operators", self.imported("roofline.json"))["notes"])
+        self.assertIn("memory 3000 GB/s (we measured it)", operators)
+
+
 class PartsTest(PeaksTest):
     def test_an_instance_has_its_share(self):
         self.model.set(0, "mig", "on")

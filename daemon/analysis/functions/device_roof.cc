@@ -6,7 +6,7 @@
 #include <iterator>
 #include <span>
 
-#include "daemon/devices/peaks/peak_table.h"
+#include "daemon/devices/peaks/peaks_in_use.h"
 #include "storage/trace/read/part_reader.h"
 
 namespace kprof {
@@ -98,8 +98,7 @@ Result<DeviceRoof> DeviceRoof::Find(const TracePart& part) {
   if (all.size() == 1) names = all;  // numbers may differ where a program sees some of the devices alone
   roof.names_.assign(names.begin(), names.end());
   if (roof.names_.size() != 1) return roof;
-  static const Result<PeakTable> table = LoadBuiltInPeaks();  // the same for all parts; a millisecond to read
-  if (!table.ok()) return table.status();
+  ASSIGN_OR_RETURN(const PeakTable* const table, PeaksInUse());
   for (const DeviceKind kind : {DeviceKind::kNvidia, DeviceKind::kAmd}) {
     if (const DevicePeaks* const found = table->Find(kind, roof.names_.front())) roof.peaks_ = *found;
   }

@@ -1,6 +1,6 @@
 // The roofline of the device that a part's work ran on: the least time that an operator's arithmetic and traffic take
-// at the device's peaks, by the table that comes with kprofd (daemon/devices/peaks). Nothing where the trace does not
-// name its device, the table does not have it, or the type of the numbers leaves the rate open.
+// at the device's peaks, by the table of peaks in use (daemon/devices/peaks/peaks_in_use.h). Nothing where the trace
+// does not name its device, the table does not have it, or the type of the numbers leaves the rate open.
 //
 // On the reader's thread. Finding it costs a look at the part's facts; for a named device also a reading of the table,
 // a millisecond.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "daemon/devices/peaks/peak_table.h"
+#include "daemon/devices/peaks/peaks_in_use.h"
 
 namespace kprof {
 namespace {
@@ -168,12 +168,6 @@ std::optional<double> BytesOf(const LaunchCounts& counts, MemoryLevel level) {
   return std::nullopt;
 }
 
-const PeakTable* TableOfPeaks(Status& status) {
-  static const Result<PeakTable> kTable = LoadBuiltInPeaks();
-  if (!kTable.ok()) status = kTable.status();
-  return kTable.ok() ? &*kTable : nullptr;
-}
-
 }  // namespace
 
 Ceiling CeilingOf(const Peak& peak) {
@@ -239,9 +233,7 @@ Result<KernelRoof> KernelRoof::Of(const KernelReports& reports, const ReportKern
                                   const std::string& fallback_name) {
   KernelRoof roof;
   roof.device_name_ = kernel.device_name.empty() ? fallback_name : kernel.device_name;
-  Status status;
-  const PeakTable* const table = TableOfPeaks(status);
-  if (table == nullptr) return status;
+  ASSIGN_OR_RETURN(const PeakTable* const table, PeaksInUse());
   if (!roof.device_name_.empty()) {
     roof.peaks_ = table->Find(DeviceKind::kNvidia, roof.device_name_);
     if (roof.peaks_ == nullptr) roof.peaks_ = table->Find(DeviceKind::kAmd, roof.device_name_);

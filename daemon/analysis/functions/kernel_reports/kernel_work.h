@@ -61,8 +61,7 @@ Ceiling CeilingOf(const Peak& peak);
 // clocks at which it was measured.
 class KernelRoof {
  public:
-  // `fallback_name`: of the device, where the report names none. Fails only where the table that comes with kprofd is
-  // broken.
+  // `fallback_name`: of the device, where the report names none. Fails only as PeaksInUse does.
   static Result<KernelRoof> Of(const KernelReports& reports, const ReportKernel& kernel,
                                const std::string& fallback_name);
 
