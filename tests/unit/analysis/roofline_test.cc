@@ -197,6 +197,32 @@ TEST_F(RooflineTest, AllKernelsAreJudgedAndOnesCanBeChosen) {
   EXPECT_THAT(none.ToString(), HasSubstr("mine<int>(float*)"));
 }
 
+TEST_F(RooflineTest, ResultsOfRangesAreToldApartByTheirRanges) {
+  const char* const kDevice = "NVIDIA H100 80GB HBM3";
+  report().AddRange("prefill", SolOf(1000, 90, 10), kDevice);
+  report().AddRange("prefill", SolOf(3000, 70, 10), kDevice);
+  report().AddRange("step/decode", SolOf(2000, 10, 90), kDevice);
+  report().AddRange("", SolOf(100, 10, 10), kDevice);
+  const NamedAnswer answer = Ask("roofline", {{"per-launch", "true"}});
+  ASSERT_EQ(answer.rows("kernels"), 3);
+  EXPECT_EQ(answer.Text("kernels", 0, "name"), "range prefill");
+  EXPECT_EQ(answer.Integer("kernels", 0, "launches"), 2);
+  EXPECT_DOUBLE_EQ(answer.Real("kernels", 0, "compute_sol_percent"), 75);
+  EXPECT_EQ(answer.Text("kernels", 0, "bottleneck"), "compute");
+  EXPECT_EQ(answer.Text("kernels", 1, "name"), "range step/decode");
+  EXPECT_EQ(answer.Text("kernels", 1, "bottleneck"), "memory");
+  EXPECT_EQ(answer.Text("kernels", 2, "name"), "range");
+  EXPECT_EQ(answer.rows("launches"), 4);
+  EXPECT_EQ(Ask("roofline", {{"kernel", "decode"}}).rows("kernels"), 1);
+  EXPECT_EQ(Ask("kernels").Find("kernels", "name", "range prefill"), 0);
+}
+
+TEST_F(RooflineTest, LaunchesOfAKernelInOtherRangesAreOneKernel) {
+  report().AddLaunch("k", SolOf(1000, 90, 10), "NVIDIA H100 80GB HBM3", "prefill");
+  report().AddLaunch("k", SolOf(1000, 90, 10), "NVIDIA H100 80GB HBM3", "decode");
+  EXPECT_EQ(Ask("roofline").rows("kernels"), 1);
+}
+
 TEST_F(RooflineTest, OtherDevicesOfOneKernelAreOtherRows) {
   report().AddLaunch("k", SolOf(1000, 10, 90), "NVIDIA H100 80GB HBM3", "", 0);
   report().AddLaunch("k", SolOf(2000, 90, 10), "NVIDIA L4", "", 1);

@@ -41,10 +41,14 @@ class SampleReport {
         sections_(SectionSideTable()),
         attributes_(DeviceAttributeSideTable()) {}
 
+  // The result of a range that was measured as a whole. A profiler calls each of them "range".
+  int64_t AddRange(const std::string& range, const Numbers& numbers, const std::string& device_name) {
+    return AddLaunch("range", numbers, device_name, range, 0, "", "range");
+  }
   // Its number. Without a device name the launch has rows of `metric` alone.
   int64_t AddLaunch(const std::string& kernel, const Numbers& numbers,
                     const std::string& device_name = "NVIDIA H100 80GB HBM3", const std::string& range = "",
-                    int64_t device = 0, const std::string& mangled = "") {
+                    int64_t device = 0, const std::string& mangled = "", const std::string& kind = "kernel") {
     const int64_t launch = count_++;
     if (!device_name.empty()) {
       std::vector<int64_t> row(launches_.columns.size(), kNoValue);
@@ -52,7 +56,7 @@ class SampleReport {
       set(LaunchColumn::kLaunch, launch);
       set(LaunchColumn::kKernel, part_.StringNumber(kernel));
       set(LaunchColumn::kFunction, part_.StringNumber(kernel.substr(0, kernel.find('('))));
-      set(LaunchColumn::kKind, part_.StringNumber("kernel"));
+      set(LaunchColumn::kKind, part_.StringNumber(kind));
       set(LaunchColumn::kDevice, device);
       set(LaunchColumn::kDeviceName, part_.StringNumber(device_name));
       set(LaunchColumn::kComputeCapability, part_.StringNumber("9.0"));

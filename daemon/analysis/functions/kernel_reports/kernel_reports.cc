@@ -68,21 +68,32 @@ class KernelReports::PartLoader {
   static constexpr size_t kNotWanted = SIZE_MAX;
   static constexpr size_t kNotSeen = SIZE_MAX - 1;
   static constexpr int64_t kMostDirectNames = 1 << 16;
+  static constexpr std::string_view kRange = "range";  // a kind of launches
   struct LaunchWords {
     int64_t kernel = kNoValue;
     int64_t function = kNoValue;
     int64_t kind = kNoValue;
     int64_t device_name = kNoValue;
     int64_t capability = kNoValue;
+    int64_t range = kNoValue;  // of results of ranges alone
     bool operator<(const LaunchWords& other) const {
-      return std::tie(kernel, function, kind, device_name, capability) <
-             std::tie(other.kernel, other.function, other.kind, other.device_name, other.capability);
+      return std::tie(kernel, function, kind, device_name, capability, range) <
+             std::tie(other.kernel, other.function, other.kind, other.device_name, other.capability, other.range);
     }
   };
 
   Result<std::string> TextOf(int64_t number) {
     if (number == kNoValue) return std::string();
     return reader_.ReadString(number);
+  }
+
+  Result<bool> IsRange(int64_t kind) {
+    const auto [known, is_new] = range_kinds_.try_emplace(kind, false);
+    if (is_new) {
+      ASSIGN_OR_RETURN(const std::string text, TextOf(kind));
+      known->second = text == kRange;
+    }
+    return known->second;
   }
 
   // The place of the kernel that these words name; kNotWanted.
@@ -92,10 +103,12 @@ class KernelReports::PartLoader {
     ReportKernel kernel{.run = to_.traces_->run(part_), .rank = to_.traces_->parts()[part_].rank};
     ASSIGN_OR_RETURN(kernel.name, TextOf(words.kernel));
     ASSIGN_OR_RETURN(kernel.function, TextOf(words.function));
-    ASSIGN_OR_RETURN(const std::string kind, TextOf(words.kind));
+    ASSIGN_OR_RETURN(const std::string range, TextOf(words.range));
+    ASSIGN_OR_RETURN(kernel.is_range, IsRange(words.kind));
     ASSIGN_OR_RETURN(kernel.device_name, TextOf(words.device_name));
     ASSIGN_OR_RETURN(kernel.compute_capability, TextOf(words.capability));
-    kernel.is_range = kind == "range";
+    // A profiler calls all results of ranges alike.
+    if (!range.empty()) kernel.name = std::string(kRange) + " " + range;
     if (!to_.wanted_.kernel.empty() && kernel.name.find(to_.wanted_.kernel) == kernel.name.npos) {
       if (to_.names_left_out_.size() < kMostNamesLeftOut) to_.names_left_out_.insert(kernel.name);
       return known->second;
@@ -137,8 +150,10 @@ class KernelReports::PartLoader {
       for (size_t row = 0; row < segment.rows; ++row) {
         const auto at = [&](LaunchColumn column) { return (*columns[static_cast<size_t>(column)])[row]; };
         if (launches_.contains(at(LaunchColumn::kLaunch))) continue;
-        const LaunchWords words{at(LaunchColumn::kKernel), at(LaunchColumn::kFunction), at(LaunchColumn::kKind),
-                                at(LaunchColumn::kDeviceName), at(LaunchColumn::kComputeCapability)};
+        LaunchWords words{at(LaunchColumn::kKernel), at(LaunchColumn::kFunction), at(LaunchColumn::kKind),
+                          at(LaunchColumn::kDeviceName), at(LaunchColumn::kComputeCapability)};
+        ASSIGN_OR_RETURN(const bool is_range, IsRange(words.kind));
+        if (is_range) words.range = at(LaunchColumn::kRange);
         ASSIGN_OR_RETURN(const size_t place,
                          AddLaunch(at(LaunchColumn::kLaunch), words, KnownNumber(at(LaunchColumn::kDevice))));
         if (place == kNotWanted) continue;
@@ -300,9 +315,10 @@ class KernelReports::PartLoader {
   PartReader& reader_;
   const StopSignal& stop_;
   std::map<LaunchWords, size_t> kernels_;
-  std::unordered_map<int64_t, size_t> launches_;  // by their numbers
-  std::unordered_map<int64_t, size_t> columns_;   // by the numbers of names
-  std::vector<size_t> direct_;                    // of columns_, those with small numbers; kNotSeen
+  std::unordered_map<int64_t, bool> range_kinds_;  // by the numbers of kinds
+  std::unordered_map<int64_t, size_t> launches_;   // by their numbers
+  std::unordered_map<int64_t, size_t> columns_;    // by the numbers of names
+  std::vector<size_t> direct_;                     // of columns_, those with small numbers; kNotSeen
   std::unordered_map<int64_t, size_t> ranges_;
 };
 

@@ -56,7 +56,7 @@ struct ReportKernel {
   std::string function;            // the bare name; empty: not told
   std::string device_name;         // empty: not told
   std::string compute_capability;  // "9.0"; empty: not told
-  bool is_range = false;           // a range of launches that were measured together
+  bool is_range = false;           // launches that were measured together; each NVTX range is one: "range prefill"
   std::vector<size_t> launches;    // in recorded order
 };
 
