@@ -1,6 +1,9 @@
 // Roofline, how near kernels come to what their device can do, and what bounds them: from the numbers of kernel
 // reports. Docs: docs/analyses/roofline.md.
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -166,6 +169,7 @@ class RooflineMaker {
     if (found.empty()) {
       answer_.AddNote("stage '" + stage.stage + "': no range and no kernel has that name, so it is left out");
     }
+    AddNoteOfTimes(stage, found);
     for (const StageLaunches& of : found) {
       ASSIGN_OR_RETURN(const KernelRoof roof, RoofOf(*of.longest));
       const WorkKind kind{stage.dtype, IsTensorType(roof, stage.dtype)};
@@ -176,12 +180,10 @@ class RooflineMaker {
       if (stage.flops) work.flops[kind] = *stage.flops;
       work.bytes[static_cast<size_t>(MemoryLevel::kDram)] = stage.bytes;
       const RoofPoint point = PointUnder(roof, work, MemoryLevel::kDram);
-      const bool is_above = point.achieved_gb_s && point.bandwidth && *point.achieved_gb_s > point.bandwidth->value;
       std::vector<std::string> warnings;
       if (work.ns <= 0) warnings.emplace_back("no launch of it has a duration");
       if (!measured.warning().empty()) warnings.push_back(measured.warning());
-      if (is_above)
-        warnings.emplace_back("more bytes than DRAM can move: data stayed in L2, or the bytes are too many");
+      AddWhatIsAbovePeaks(point, warnings);
       if (stage.flops && !point.rate) {
         warnings.push_back(stage.dtype.empty() ? "it has no dtype, so that its peak is not known"
                                                : "no peak of " + stage.dtype + " is known for this device");
@@ -223,6 +225,34 @@ class RooflineMaker {
                                                    WordOf(both.source())}));
     }
     return OkStatus();
+  }
+
+  static void AddWhatIsAbovePeaks(const RoofPoint& point, std::vector<std::string>& warnings) {
+    const auto is_above = [](const std::optional<double>& achieved, const std::optional<Ceiling>& peak) {
+      return achieved && peak && *achieved > peak->value;
+    };
+    if (is_above(point.achieved_gb_s, point.bandwidth)) {
+      warnings.emplace_back("more bytes than DRAM can move: data stayed in L2, or the bytes are too many");
+    }
+    if (is_above(point.achieved_tflops, point.rate)) {
+      warnings.emplace_back("more FLOP/s than the device can do: the flops are too many, or `times` is wrong");
+    }
+    if (point.percent && *point.percent > 100) {
+      warnings.emplace_back("attainable_percent is above 100: no execution is faster than the peaks allow");
+    }
+  }
+
+  // Executions that nobody told are counted from launches, which a kernel in a loop makes too many.
+  void AddNoteOfTimes(const StageCost& stage, const std::vector<StageLaunches>& found) {
+    if (found.empty() || (stage.times && *stage.times > 0)) return;
+    const auto [least, most] = std::minmax_element(
+        found.begin(), found.end(), [](const StageLaunches& a, const StageLaunches& b) { return a.times < b.times; });
+    if (most->times <= 1) return;
+    std::string counted = std::to_string(static_cast<int64_t>(least->times));
+    if (least->times < most->times) counted += " to " + std::to_string(static_cast<int64_t>(most->times));
+    answer_.AddNote("stage '" + stage.stage + "': " + counted +
+                    " executions are counted, as its rarest kernel was launched so often; say `times` where that is "
+                    "wrong");
   }
 
   // The rate of a type is that of tensor cores where there is one.

@@ -330,7 +330,42 @@ TEST_F(RooflineTest, StagesHaveTheWorkThatTheirMakerTells) {
   EXPECT_EQ(answer.Text("stages", 0, "bound"), "memory");
   EXPECT_EQ(answer.Text("stages", 1, "found_by"), "function");
   EXPECT_THAT(answer.Text("stages", 1, "warnings"), HasSubstr("more bytes than DRAM can move"));
-  EXPECT_THAT(answer.answer().notes().front(), HasSubstr("stage 'other'"));
+  EXPECT_THAT(answer.answer().notes(), testing::Contains(HasSubstr("stage 'other'")));
+}
+
+TEST_F(RooflineTest, AStageAboveThePeaksIsWarnedOf) {
+  report().AddLaunch("k", SolOf(1000, 10, 80));
+  const auto ask = [this](const std::string& cost) {
+    return Ask("roofline", {{"stages", R"({"k": {"dtype": "bf16", )" + cost + "}}"}}).Text("stages", 0, "warnings");
+  };
+  const auto is_said = [](bool flops, bool bytes, bool percent) {
+    const auto one = [](bool is, const char* text) {
+      using Matcher = testing::Matcher<std::string>;
+      return is ? Matcher(HasSubstr(text)) : Matcher(testing::Not(HasSubstr(text)));
+    };
+    return testing::AllOf(one(flops, "more FLOP/s than the device can do: the flops are too many, or `times` is wrong"),
+                          one(bytes, "more bytes than DRAM can move"), one(percent, "attainable_percent is above 100"));
+  };
+  // A microsecond at the peaks is 989 MFLOP and 3.35 MB.
+  EXPECT_THAT(ask(R"("flops": 9.8e8, "bytes": 3e6)"), is_said(false, false, false));
+  EXPECT_THAT(ask(R"("flops": 9.9e8, "bytes": 3e6)"), is_said(true, false, true));
+  EXPECT_THAT(ask(R"("flops": 9.9e8)"), is_said(true, false, false)) << "without bytes no roof is known";
+  EXPECT_THAT(ask(R"("flops": 9.8e8, "bytes": 3.4e6)"), is_said(false, true, true));
+  EXPECT_THAT(ask(R"("flops": 9.9e8, "bytes": 3e6, "times": 0.5)"), is_said(false, false, false));
+}
+
+TEST_F(RooflineTest, ExecutionsThatNobodyToldAreSaidInANote) {
+  for (int i = 0; i < 12; ++i) report().AddLaunch("k", SolOf(1000, 10, 80));
+  report().AddLaunch("once", SolOf(1000, 10, 80));
+  const auto notes = [this](const std::string& stages) -> std::string {
+    const NamedAnswer answer = Ask("roofline", {{"stages", stages}});
+    return answer.answer().notes().empty() ? "" : answer.answer().notes().front();
+  };
+  EXPECT_EQ(notes(R"({"k": {"bytes": 1}})"),
+            "stage 'k': 12 executions are counted, as its rarest kernel was launched so often; say `times` where that "
+            "is wrong");
+  EXPECT_EQ(notes(R"({"k": {"bytes": 1, "times": 3}})"), "");
+  EXPECT_EQ(notes(R"({"once": {"bytes": 1}})"), "");
 }
 
 TEST_F(RooflineTest, AStageMayBeAPathOfRanges) {
