@@ -300,6 +300,17 @@ AnalysisAnswer::Row NoFacts(const char* reason) {
           none};
 }
 
+// What to ask in place of a comparison that has nothing to compare. Empty: there is something.
+std::string NoteOfReportsAlone(const OfSides<ComparedSide>& sides) {
+  constexpr const char* kRemedy = "kprofctl report RUN --baseline RUN shows them beside each other";
+  const bool is_before = sides[kBefore].has_reports_alone;
+  const bool is_after = sides[kAfter].has_reports_alone;
+  if (is_before && is_after) return std::string("these runs have reports of a kernel profiler: ") + kRemedy;
+  if (!is_before && !is_after) return "";
+  return std::string(is_before ? "the baseline" : "what is compared with the baseline") +
+         " has a report of a kernel profiler alone, and no trace: compare runs of one tool";
+}
+
 Result<AnalysisAnswer> AnswerCompare(const AnalysisTraces& traces, const AnalysisOptions& options,
                                      const StopSignal& stop) {
   AnalysisAnswer answer(traces);
@@ -308,6 +319,11 @@ Result<AnalysisAnswer> AnswerCompare(const AnalysisTraces& traces, const Analysi
   if (!compared) {
     answer.AddNote("nothing to compare with: give option baseline, or two runs");
     answer.SetFacts(NoFacts("no_baseline"));
+    return answer;
+  }
+  if (std::string note = NoteOfReportsAlone(*compared); !note.empty()) {
+    answer.AddNote(std::move(note));
+    answer.SetFacts(NoFacts("reports_alone"));
     return answer;
   }
   MemoryCharge charge(traces.take_memory());
@@ -348,7 +364,7 @@ AnalysisKind Compare() {
                 {"ratio", kReal, "", "The time now to that of the baseline: below 1 is faster; null: of other work"},
                 {"ci_low", kReal, "", "The interval of the ratio; null: too few samples"},
                 {"ci_high", kReal, "", "Its upper end"},
-                {"reasons", kJson, "", "Why the verdict is not one: too_few_samples, no_baseline"},
+                {"reasons", kJson, "", "Why there is no verdict: too_few_samples, no_baseline, reports_alone"},
                 {"differences", kJson, "", "In what the workloads differ: ranks, devices, steps, amount, shapes"},
                 {"ratio_of", kText, "", "step: the mean of steps; total: no steps on both sides; null: no ratio"},
                 {"before_total_ns", kInteger, "ns", "The baseline's trace, from its first slice to its last"},

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
+
 namespace kprof {
 namespace {
 
@@ -77,6 +79,16 @@ Ranks RanksOf(const AnalysisTraces& traces, const std::set<std::string>& runs) {
   return ranks;
 }
 
+bool HasReportsAlone(const AnalysisTraces& traces, const std::set<std::string>& runs) {
+  bool has_report = false;
+  for (size_t part = 0; part < traces.parts().size(); ++part) {
+    if (!runs.contains(traces.run(part))) continue;
+    if (traces.parts()[part].reader->rows(EventKind::kSlice) > 0) return false;
+    has_report |= KernelReports::HasReport(traces.parts()[part]);
+  }
+  return has_report;
+}
+
 AnalysisTraces TracesOf(const AnalysisTraces& traces, const std::set<std::string>& of_runs, const Ranks& ranks) {
   std::vector<TracePart> parts;
   std::vector<std::string> runs;
@@ -139,9 +151,10 @@ Result<std::optional<OfSides<ComparedSide>>> ChooseSides(const AnalysisTraces& t
     answer.AddNote("only the ranks that both sides have are compared: " + RanksText(common));
     ranks = {common, common};
   }
-  const auto side_of = [](AnalysisTraces of, AnalysisOptions with, const std::set<std::string>& runs,
-                          const std::string& text) {
-    return ComparedSide{std::move(of), std::move(with), static_cast<int64_t>(runs.size()), text};
+  const auto side_of = [&traces](AnalysisTraces of, AnalysisOptions with, const std::set<std::string>& runs,
+                                 const std::string& text) {
+    return ComparedSide{std::move(of), std::move(with), static_cast<int64_t>(runs.size()), text,
+                        HasReportsAlone(traces, runs)};
   };
   AnalysisTraces before = TracesOf(traces, chosen.before, ranks[kBefore]);
   AnalysisOptions baseline = BaselineOptions(options, before, answer);

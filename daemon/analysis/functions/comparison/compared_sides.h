@@ -23,7 +23,8 @@ struct ComparedSide {
   AnalysisTraces traces;    // the parts that are compared
   AnalysisOptions options;  // for these parts: the baseline's device may have another number
   int64_t runs = 1;
-  std::string ranks;  // as text: all that its runs have, also those that the other side lacks
+  std::string ranks;               // as text: all that its runs have, also those that the other side lacks
+  bool has_reports_alone = false;  // kernel profilers measured its runs, and nothing in them has a place in time
 };
 
 // Chooses by the options `baseline`, `baseline-device` and `device`. Without a baseline, of two runs the older one is
