@@ -129,6 +129,20 @@ TEST_F(RooflineTest, OneMissingThroughputWarnsAndBothAreUnknown) {
   EXPECT_EQ(answer.Integer("kernels", 2, "at_roofline"), 0);
 }
 
+TEST_F(RooflineTest, ThePolicyThatNeedsThroughputsAloneWarnsOfThem) {
+  report().AddLaunch("k", {{kDurationName, 1000}, {kTensorName, 80}, {kDramName, 90}});
+  report().AddLaunch("bare", {{kDurationName, 500}});
+  const NamedAnswer pipes = Ask("roofline", {{"policy", "tc60-dram70"}});
+  EXPECT_EQ(pipes.Text("kernels", 0, "bottleneck"), "balanced");
+  EXPECT_THAT(pipes.Text("kernels", 0, "warnings"), testing::Not(HasSubstr("SOL")));
+  EXPECT_TRUE(pipes.IsNull("kernels", 0, "efficiency_percent"));
+  EXPECT_EQ(pipes.Text("kernels", 1, "bottleneck"), "unknown");
+  EXPECT_EQ(pipes.Text("kernels", 1, "warnings"), R"(["Tensor and DRAM metrics missing"])");
+  const NamedAnswer sol = Ask("roofline");
+  EXPECT_EQ(sol.Text("kernels", 0, "bottleneck"), "unknown");
+  EXPECT_THAT(sol.Text("kernels", 0, "warnings"), HasSubstr("no SOL metrics in NCU data"));
+}
+
 TEST_F(RooflineTest, DramIsToldApartFromL2) {
   report().AddLaunch("l2",
                      SolOf(5000, 20, 90, {{kDramName, 15}, {"lts__throughput.avg.pct_of_peak_sustained_elapsed", 90}}));

@@ -16,7 +16,10 @@ constexpr PolicyParameter kLocalHits{"hit", 80, "Below this L2 hit rate data is 
 
 // The busier unit bounds a kernel; with both below `low` nothing does. A tie is memory.
 void ClassifyBySol(const ChosenPolicy& policy, const RoofPercents& of, RoofVerdict& verdict) {
-  if (!of.compute && !of.memory) return;
+  if (!of.compute && !of.memory) {
+    verdict.warnings.emplace_back("Analysis failed - no SOL metrics in NCU data");
+    return;
+  }
   const double compute = of.compute.value_or(0);
   const double memory = of.memory.value_or(0);
   if (memory < policy["low"] && compute < policy["low"]) {
@@ -180,9 +183,7 @@ RoofVerdict ChosenPolicy::Judge(const RoofPercents& of) const {
   if (of.tensor) verdict.uses_tensor_cores = *of.tensor > (*this)["tensor"];
   if (of.l2_hit) verdict.is_local = *of.l2_hit >= (*this)["hit"];
   verdict.memory_level = BusiestMemory(of);
-  if (!of.compute && !of.memory) {
-    verdict.warnings.emplace_back("Analysis failed - no SOL metrics in NCU data");
-  } else {
+  if (of.compute || of.memory) {
     if (!of.compute) verdict.warnings.emplace_back("Compute SOL metric missing");
     if (!of.memory) verdict.warnings.emplace_back("Memory SOL metric missing");
     verdict.efficiency = std::max(of.compute.value_or(0), of.memory.value_or(0));
