@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "daemon/capture/ncu_answers.h"
+#include "daemon/capture/nsys_releases.h"
 #include "daemon/capture/vendor_program.h"
 #include "storage/base/environment.h"
 #include "storage/base/readable_text.h"
@@ -18,9 +19,6 @@ namespace {
 constexpr std::string_view kNsysReport = "report.nsys-rep";
 constexpr std::string_view kNsysExport = "report.sqlite";
 constexpr char kNsysVersion[] = ".nsys-version";
-// The releases whose options and exports are known. Earlier ones write report.qdrep.
-constexpr int64_t kFirstNsysRelease = 202104;
-constexpr int64_t kLastNsysRelease = 202602;
 
 constexpr ToolOption kNsysOptions[] = {
     {.name = "trace",
@@ -104,13 +102,7 @@ Result<ToolPlan> PlanNsys(const PlanInput& input) {
   const ToolOptions& options = input.options;
   ToolPlan plan;
   const std::string version = VersionIn(ReadToolFile(InFolder(input, kNsysVersion), 64 << 10));
-  const int64_t release = ReleaseOf(version);
-  if (release != 0 && release < kFirstNsysRelease) {
-    return Fail(ErrorCode::kToolMissing, "trace with nsys",
-                std::string(input.program) + " is of " + version + ", which writes reports of an older form (.qdrep)",
-                "install Nsight Systems 2021.4 or later, put its folder first into PATH, or name it in [devices] "
-                "tool_path (KPROF_TOOL_PATH)");
-  }
+  RETURN_IF_ERROR(CheckNsysRelease(std::string(input.program), version));
   plan.environment = input.request.environment;
   std::erase_if(plan.environment, [](const std::string& variable) {
     return variable.starts_with(std::string(kToolPathVariable) + "=") ||
@@ -139,6 +131,7 @@ Result<ToolPlan> PlanNsys(const PlanInput& input) {
   }
   argv.insert(argv.end(), input.request.argv.begin(), input.request.argv.end());
 
+  const int64_t release = ReleaseOf(version);
   if (release == 0 || release > kLastNsysRelease) {
     plan.notes.push_back("tool_version_unknown: nsys is of " +
                          (version.empty() ? "a version that it does not tell" : version) +

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/capture/nsys_releases.h"
 #include "daemon/capture/tools.h"
 #include "daemon/capture/vendor_program.h"
 #include "storage/base/environment.h"
@@ -215,7 +216,8 @@ std::vector<VendorTool> FindVendorTools(const std::string& tool_path, OwnChildre
   return found;
 }
 
-// What there is, then what is missing for which of our tools. On a node without NVIDIA's driver nobody misses it.
+// What there is, then what is too old or missing for which of our tools. On a node without NVIDIA's driver nobody
+// misses it.
 void AddTools(const std::string& tool_path, OwnChildren* own, const std::string& root, std::vector<Diagnosis>& found) {
   const std::vector<VendorTool> tools = FindVendorTools(tool_path, own, root);
   std::string text;
@@ -224,6 +226,13 @@ void AddTools(const std::string& tool_path, OwnChildren* own, const std::string&
             tool.program + ")";
   }
   found.push_back(Ok("tools", text.empty() ? "none of NVIDIA's and Neuron's is in kprofd's PATH or tool_path" : text));
+  for (const VendorTool& tool : tools) {
+    if (tool.name != "nsys") continue;
+    const Status usable = CheckNsysRelease(tool.name + " (" + tool.program + ")", tool.version);
+    if (usable.ok()) continue;
+    found.push_back(Warning("tool_nsys", "too old for captures with " + ToolsThatRun(tool.name) + ": " + usable.why(),
+                            usable.remedy()));
+  }
   const bool has_driver = ReadLine(root + "/proc/driver/nvidia/version").has_value();
   for (const char* name : kTools) {
     const bool is_there =

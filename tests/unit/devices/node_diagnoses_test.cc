@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "tests/fakes/base/temporary_folder.h"
 
@@ -97,7 +100,12 @@ class FakeTools {
     std::filesystem::permissions(folder() + "/" + name, std::filesystem::perms::owner_all);
   }
   std::string folder() const { return root_.path() + "/bin"; }
-  std::string Told() const { return Find(DiagnoseNode(folder(), nullptr, root_.path()), "tools").message; }
+  Diagnosis Of(const std::string& check) const { return Find(DiagnoseNode(folder(), nullptr, root_.path()), check); }
+  bool Has(const std::string& check) const {
+    const std::vector<Diagnosis> all = DiagnoseNode(folder(), nullptr, root_.path());
+    return std::any_of(all.begin(), all.end(), [&](const Diagnosis& one) { return one.check == check; });
+  }
+  std::string Told() const { return Of("tools").message; }
 
  private:
   FakeRoot root_;
@@ -124,6 +132,20 @@ TEST(Diagnoses, FindsTheVersionInWhatToolsPrint) {
   EXPECT_THAT(told, HasSubstr("dcgmi 3.3.5 ("));
   EXPECT_THAT(told, HasSubstr("neuron-ls 2.20.17.0 ("));
   EXPECT_THAT(told, HasSubstr("ncu ("));
+}
+
+TEST(Diagnoses, AnNsysThatCapturesRefuseIsTooOld) {
+  FakeTools tools;
+  tools.Write("nsys", "echo 'NVIDIA Nsight Systems version 2021.3.3.2-b99c4d6'\n");
+  const Diagnosis old = tools.Of("tool_nsys");
+  EXPECT_EQ(old.level, DiagnosisLevel::kWarning);
+  EXPECT_THAT(old.message,
+              HasSubstr("too old for captures with nsys: nsys (" + tools.folder() + "/nsys) is of 2021.3"));
+  EXPECT_THAT(old.remedy, HasSubstr("install Nsight Systems 2021.4 or later"));
+  for (const char* usable : {"2021.4.1.73-08591f7", "2026.1.1.204", "of which nobody knows"}) {
+    tools.Write("nsys", std::string("echo 'NVIDIA Nsight Systems version ") + usable + "'\n");
+    EXPECT_FALSE(tools.Has("tool_nsys")) << usable;
+  }
 }
 
 TEST(Diagnoses, TheRemedyIsForTheSwitchThatIsThere) {
