@@ -36,7 +36,7 @@ SEES_ONLY = {
 NOT_IN_EXTENSION = ("storage/trace/write/", "storage/trace/levels/", "storage/trace_sql/attach/", "storage/catalog/", "storage/sandbox/",
                     "daemon/analysis/sql/attach/")
 # But for these of their headers, which are complete without a .cc as far as the extension uses them; its link holds that.
-ALSO_IN_EXTENSION = ("storage/catalog/device_records.h", "storage/catalog/run_row.h", "storage/trace/levels/counter_levels.h", "storage/trace/levels/detail_levels.h")
+ALSO_IN_EXTENSION = ("storage/catalog/device_records.h", "storage/catalog/known_runs.h", "storage/catalog/run_row.h", "storage/trace/levels/counter_levels.h", "storage/trace/levels/detail_levels.h")
 EXTENSION = ("storage/trace/format/", "storage/trace/read/", "storage/trace_sql/", "daemon/devices/peaks/", "daemon/launch/given/",
              "daemon/analysis/")
 # Headers of proto/ that are no message of gRPC's, and who may see them.

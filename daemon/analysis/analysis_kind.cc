@@ -209,6 +209,12 @@ AnalysisTraces::AnalysisTraces(const std::vector<TracePart>& parts, const std::v
   }
 }
 
+AnalysisTraces AnalysisTraces::Of(const std::vector<TracePart>& parts, const std::vector<std::string>& runs) const {
+  AnalysisTraces some(parts, runs, take_memory_, ceilings_);
+  some.known_runs_ = known_runs_;
+  return some;
+}
+
 std::string AnalysisTraces::NameOf(size_t part) const {
   const std::optional<int64_t> rank = parts_[part].rank;
   return rank ? "rank " + std::to_string(*rank) : "the part of run " + runs_[part];
@@ -239,7 +245,7 @@ Result<AnalysisTraces> ChooseRank(AnalysisTraces traces, const AnalysisOptions& 
     return Fail(ErrorCode::kUsage, "choose rank " + std::to_string(*rank), "the traces have no such rank",
                 RanksOf(traces));
   }
-  return AnalysisTraces(parts, runs, traces.take_memory(), traces.ceilings());
+  return traces.Of(parts, runs);
 }
 
 Result<AnalysisAnswer> Analyze(const AnalysisKind& kind, AnalysisTraces traces, const AnalysisOptions& options,

@@ -22,6 +22,7 @@
 #include "storage/base/memory_charge.h"
 #include "storage/base/status.h"
 #include "storage/catalog/device_records.h"
+#include "storage/catalog/known_runs.h"
 #include "storage/catalog/run_row.h"
 
 namespace kprof {
@@ -118,10 +119,19 @@ class AnalysisTraces {
   AnalysisTraces(const std::vector<TracePart>& parts, const std::vector<std::string>& runs,
                  TakeMemory take_memory = nullptr, KnownCeilings ceilings = {});
 
+  // The same with these parts alone.
+  AnalysisTraces Of(const std::vector<TracePart>& parts, const std::vector<std::string>& runs) const;
+
   TraceParts parts() const { return parts_; }
   const std::string& run(size_t part) const { return runs_[part]; }
   const TakeMemory& take_memory() const { return take_memory_; }
   const KnownCeilings& ceilings() const { return ceilings_; }
+  // Nothing is known of a run without an entry.
+  void Keep(KnownRuns known_runs) { known_runs_ = std::move(known_runs); }
+  KnownRun KnownOf(const std::string& run) const {
+    const auto known = known_runs_.find(run);
+    return known == known_runs_.end() ? KnownRun() : known->second;
+  }
   // "rank 3", or "the part of run 01j..." when its rank is not known.
   std::string NameOf(size_t part) const;
 
@@ -130,6 +140,7 @@ class AnalysisTraces {
   std::vector<std::string> runs_;
   TakeMemory take_memory_;
   KnownCeilings ceilings_;
+  KnownRuns known_runs_;
 };
 
 class AnalysisAnswer {

@@ -56,6 +56,14 @@ inline constexpr ToolOption kCacheControl{
     .usual = "all",
     .meaning = "Caches that are flushed before each pass of a kernel: all, or none, to see it as warm as it runs"};
 
+inline constexpr ToolOption kStages{
+    .name = "stages",
+    .type = ToolOptionType::kJson,
+    .usual = "",
+    .meaning =
+        "The stages, and what each has to do: {\"NAME\": {\"flops\": N, \"bytes\": N}}, or @FILE (default: "
+        "those of --params)"};
+
 // Options that both tools have: how many launches, and of which kernels; caches; retry; stages, also those of --params.
 Status CheckNcuOptions(const ToolOptions& options);
 

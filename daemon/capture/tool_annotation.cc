@@ -11,11 +11,7 @@ namespace kprof {
 namespace {
 
 constexpr ToolOption kAnnotationOptions[] = {
-    {.name = "stages",
-     .type = ToolOptionType::kJson,
-     .usual = "",
-     .meaning = "The stages, and what each has to do: {\"NAME\": {\"flops\": N, \"bytes\": N}}, or @FILE (default: "
-                "those of --params)"},
+    kStages,
     {.name = "nvtx",
      .type = ToolOptionType::kText,
      .usual = "",

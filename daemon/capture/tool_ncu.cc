@@ -21,6 +21,7 @@ constexpr ToolOption kNcuOptions[] = {
      .type = ToolOptionType::kText,
      .usual = "",
      .meaning = "Metrics beside those that kprof's analyses read, with commas between"},
+    kStages,
     {.name = "launch-skip",
      .type = ToolOptionType::kInteger,
      .usual = "",

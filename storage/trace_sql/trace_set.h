@@ -14,6 +14,7 @@
 
 #include "storage/base/status.h"
 #include "storage/catalog/device_records.h"
+#include "storage/catalog/known_runs.h"
 #include "storage/db/db.h"
 #include "storage/trace/read/part_pool.h"
 #include "storage/trace_sql/parts/open_part.h"
@@ -44,6 +45,9 @@ class TraceSet {
   // The ceilings of devices, for functions that hold kernels against them; none by default.
   void Keep(KnownCeilings ceilings) { ceilings_ = std::move(ceilings); }
   const KnownCeilings& ceilings() const { return ceilings_; }
+  // Facts about the runs, for functions that judge them; none by default.
+  void Keep(KnownRuns known_runs) { known_runs_ = std::move(known_runs); }
+  const KnownRuns& known_runs() const { return known_runs_; }
 
   // The side tables of the parts, as the connection has them.
   void Keep(std::vector<std::unique_ptr<BroughtTable>> tables);
@@ -84,6 +88,7 @@ class TraceSet {
   std::vector<std::unique_ptr<OpenPart>> parts_;
   Db* catalog_ = nullptr;
   KnownCeilings ceilings_;
+  KnownRuns known_runs_;
   std::vector<std::string> runs_;
   std::vector<std::unique_ptr<BroughtTable>> brought_;
   std::map<int, int64_t> track_values_;

@@ -85,6 +85,19 @@ class ReportTest(ReadsReports, ToolTest):
         self.assertEqual(report["stages"][0]["bottleneck"], "compute")
         self.assertEqual(report["stages"][0]["tensor_percent"], report["stages"][2]["tensor_percent"])
 
+    def test_a_version_that_fails_its_check_is_none(self):
+        good = self.profile("ncu")
+        self.ctl.run("capture", "ncu", "--device", "none", "--check", "exit 1", "--version", "v5", *self.played.option, "--", "echo", "ran",
+                     cwd=self.folder, expect="check_failed")
+        bad = self.ctl.json("runs", "--limit", "1")["runs"][0]
+        answer = self.ctl.json("analyze", "rounds", good["id"], bad["id"])
+        self.assertEqual(answer["result"]["best_run"], good["id"])
+        self.assertEqual([(one["version"], one["failure"]) for one in answer["result"]["rounds"]], [("v4", None), ("v5", "check_failed")])
+        self.assertIn("run_failed", [reason["code"] for reason in answer["trust"]])
+        rows = self.ctl.json("query", "--run", good["id"], "--run", bad["id"], "SELECT failure FROM analyze_rounds ORDER BY round")["rows"]
+        self.assertEqual(rows, [[None], ["check_failed"]])
+        self.assertIn("Trust: run_failed: the run failed: check_failed", self.report(bad))
+
     def test_another_policy_judges(self):
         run = self.profile("ncu")
         self.assertIn("\nJudged by sol-95-60 version 1 ", self.report(run))

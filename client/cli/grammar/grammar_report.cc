@@ -26,7 +26,8 @@ void AddReportVerb(VerbSet& verbs) {
       ->type_name("FORMAT");
   verb->add_option("--baseline", words->args.baseline, "Compare with this run (default: the one it was captured with)")
       ->type_name("RUN");
-  verb->add_option("--policy", words->args.policy, "What judges kernels, as in analyze roofline: tc60-dram70")
+  verb->add_option("--policy", words->args.policy,
+                   "What judges kernels, as in analyze roofline: sol-95-60 (default), or tc60-dram70")
       ->type_name("POLICY");
   verb->add_flag("--devlog", words->args.devlog, "The block for a kernel's development log");
   verb->add_option("--file", words->args.file, "One file of the report, as report-verbose.md")

@@ -274,10 +274,11 @@ void ReportFindings::Diagnose(const KernelFigures& of, const std::vector<const R
                   ",\"value\":" + NumberText(one.value) + ",\"interpretation\":" + JsonQuoted(one.interpretation) + "}";
     }
     const bool is_first = found == causes.front();
+    // A rule of the profiler has its advice in its message.
+    const std::string& fix = found->hint.starts_with("See the message") ? found->message : found->hint;
     diagnosis.root_causes += std::string(is_first ? "" : ",") + "{\"cause\":" + JsonQuoted(found->cause) +
-                             ",\"evidence\":[" + evidence + "],\"fixes\":[" + FixJson(found->hint, found->rationale) +
-                             "]}";
-    diagnosis.fixes += (is_first ? "" : ",") + JsonQuoted(found->hint);
+                             ",\"evidence\":[" + evidence + "],\"fixes\":[" + FixJson(fix, found->rationale) + "]}";
+    diagnosis.fixes += (is_first ? "" : ",") + JsonQuoted(fix);
     diagnosis.reasoning += (is_first ? "" : " ") + found->cause + ": " + found->message + ".";
   }
   diagnosis.root_causes += "]";

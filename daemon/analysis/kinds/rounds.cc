@@ -2,6 +2,7 @@
 // to go on. Docs: docs/analyses/rounds.md.
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@ struct MeasuredRound {
   OptimizationRound round;
   std::string kernel;      // the one that takes most time
   std::string bottleneck;  // of it
+  std::string device;      // its kind
   int64_t kernels = 0;
 };
 
@@ -54,6 +56,7 @@ MeasuredRound RoundOf(const std::string& run, const KernelReports& reports, cons
     if (of.kernel.empty()) {
       of.kernel = kernel.name;
       of.bottleneck = BottleneckName(judged.verdict.bottleneck);
+      of.device = kernel.device_name;
     }
     has_time &= judged.duration.has_value();
     const double ns = judged.duration ? judged.duration->mean : 0;
@@ -105,15 +108,23 @@ Result<AnalysisAnswer> AnswerRounds(const AnalysisTraces& traces, const Analysis
   std::vector<std::string> runs;
   std::vector<OptimizationRound> rounds;
   StopAdvice advice;
+  std::set<std::string> devices;
   for (size_t part = 0; part < traces.parts().size(); ++part) {
     const std::string& run = traces.run(part);
     if (!runs.empty() && runs.back() == run) continue;
     const std::optional<size_t> best_before = FastestRound(rounds);
     const std::optional<double> best_ns = best_before ? rounds[*best_before].ns : std::nullopt;
-    const MeasuredRound measured = RoundOf(run, reports, policy);
+    const KnownRun known = traces.KnownOf(run);
+    MeasuredRound measured = RoundOf(run, reports, policy);
+    // A wrong kernel may be as fast as it likes.
+    if (!known.failure.empty()) measured.round = {};
     runs.push_back(run);
     rounds.push_back(measured.round);
-    if (measured.kernels == 0) answer.AddNote("run " + run + " has no kernel report: its round says nothing");
+    if (!known.failure.empty()) {
+      answer.AddTrust({"run_failed", "run " + run + " failed (" + known.failure + "): its round does not count"});
+    } else if (measured.kernels == 0)
+      answer.AddNote("run " + run + " has no kernel report: its round says nothing");
+    if (!measured.device.empty()) devices.insert(measured.device);
     advice = rule.advise(rounds, limits);
     const std::optional<double> change = best_ns && measured.round.ns && *best_ns > 0
                                              ? std::optional(100 * (*measured.round.ns / *best_ns - 1))
@@ -126,7 +137,15 @@ Result<AnalysisAnswer> AnswerRounds(const AnalysisTraces& traces, const Analysis
          measured.bottleneck.empty() ? AnalysisValue() : AnalysisValue(measured.bottleneck),
          static_cast<int64_t>(measured.round.at_roofline), best ? AnalysisValue(runs[*best]) : AnalysisValue(),
          static_cast<int64_t>(advice.stops), advice.stops ? AnalysisValue(advice.reason) : AnalysisValue(),
-         measured.kernels, measured.kernel.empty() ? AnalysisValue() : AnalysisValue(measured.kernel)}));
+         measured.kernels, measured.kernel.empty() ? AnalysisValue() : AnalysisValue(measured.kernel),
+         known.version.empty() ? AnalysisValue() : AnalysisValue(known.version),
+         known.failure.empty() ? AnalysisValue() : AnalysisValue(known.failure),
+         measured.device.empty() ? AnalysisValue() : AnalysisValue(measured.device)}));
+  }
+  if (devices.size() > 1) {
+    std::string names;
+    for (const std::string& device : devices) names += (names.empty() ? "" : ", ") + device;
+    answer.AddTrust({"conditions_differ", "the rounds are of several kinds of devices: " + names});
   }
   const std::optional<size_t> best = FastestRound(rounds);
   answer.SetFacts({static_cast<int64_t>(advice.stops), advice.stops ? AnalysisValue(advice.reason) : AnalysisValue(),
@@ -142,32 +161,36 @@ Result<AnalysisAnswer> AnswerRounds(const AnalysisTraces& traces, const Analysis
 
 AnalysisKind Rounds() {
   using enum AnalysisType;
-  return {.name = "rounds",
-          .version = 1,
-          .question = "Is it worth to go on with making a kernel faster, and which version is the best one?",
-          .options = {kReportScope, kRoundsOptions},
-          .facts = {{"stop", kBoolean, "", "It is not worth to go on, by the rule"},
-                    {"reason", kText, "", "Why; null: go on"},
-                    {"best_run", kText, "", "The fastest one; null: none has a time"},
-                    {"best_ns", kReal, "ns", "Its time"},
-                    {"best_efficiency_percent", kReal, "percent", "Its efficiency"},
-                    {"stop_rule", kText, "", "The rule"},
-                    {"improvement", kReal, "", "What counted as progress"},
-                    {"policy", kText, "", "What judged whether a round is at the roofline"}},
-          .tables = {{"rounds",
-                      {{"round", kInteger, "", "Counted from 1, as the runs were named"},
-                       {"run", kText, "", "The run"},
-                       {"duration_ns", kReal, "ns", "One launch of each of its kernels, one after another"},
-                       {"change_percent", kReal, "percent", "Of the best time before it; below 0: faster"},
-                       {"efficiency_percent", kReal, "percent", "Of its kernels, by their time"},
-                       {"bottleneck", kText, "", "Of the kernel that takes most time"},
-                       {"at_roofline", kBoolean, "", "The efficiency is the policy's `threshold` or more"},
-                       {"best_run", kText, "", "The fastest run up to this one"},
-                       {"stop", kBoolean, "", "The rule says so, after this round"},
-                       {"reason", kText, "", "Why; null: go on"},
-                       {"kernels", kInteger, "", "How many different ones it has"},
-                       {"kernel", kText, "", "The one that takes most time"}}}},
-          .answer = &AnswerRounds};
+  return {
+      .name = "rounds",
+      .version = 1,
+      .question = "Is it worth to go on with making a kernel faster, and which version is the best one?",
+      .options = {kReportScope, kRoundsOptions},
+      .facts = {{"stop", kBoolean, "", "It is not worth to go on, by the rule"},
+                {"reason", kText, "", "Why; null: go on"},
+                {"best_run", kText, "", "The fastest one; null: none has a time"},
+                {"best_ns", kReal, "ns", "Its time"},
+                {"best_efficiency_percent", kReal, "percent", "Its efficiency"},
+                {"stop_rule", kText, "", "The rule"},
+                {"improvement", kReal, "", "What counted as progress"},
+                {"policy", kText, "", "What judged whether a round is at the roofline"}},
+      .tables = {{"rounds",
+                  {{"round", kInteger, "", "Counted from 1, as the runs were named"},
+                   {"run", kText, "", "The run"},
+                   {"duration_ns", kReal, "ns", "One launch of each of its kernels, one after another"},
+                   {"change_percent", kReal, "percent", "Of the best time before it; below 0: faster"},
+                   {"efficiency_percent", kReal, "percent", "Of its kernels, by their time"},
+                   {"bottleneck", kText, "", "Of the kernel that takes most time"},
+                   {"at_roofline", kBoolean, "", "The efficiency is the policy's `threshold` or more"},
+                   {"best_run", kText, "", "The fastest run up to this one"},
+                   {"stop", kBoolean, "", "The rule says so, after this round"},
+                   {"reason", kText, "", "Why; null: go on"},
+                   {"kernels", kInteger, "", "How many different ones it has"},
+                   {"kernel", kText, "", "The one that takes most time"},
+                   {"version", kText, "", "As the capture's --version named it; null: it did not"},
+                   {"failure", kText, "", "Why the run failed, a code: its round counts for nothing; null: it did not"},
+                   {"device_name", kText, "", "The kind of device of that kernel"}}}},
+      .answer = &AnswerRounds};
 }
 
 }  // namespace kprof

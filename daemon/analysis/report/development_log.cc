@@ -74,7 +74,8 @@ std::string WriteDevelopmentLog(const Report& report) {
   const size_t shown = std::min(report.opportunities.size(), kMostIssues);
   for (size_t i = 0; i < shown; ++i) {
     const ReportOpportunity& one = report.opportunities[i];
-    text += "- " + one.name + ": " + FirstSentence(one.message) + "\n";
+    text += "- " + one.name + (one.kernel.empty() ? "" : " (" + one.kernel + ")") + ": " + FirstSentence(one.message) +
+            "\n";
   }
   if (shown == 0) text += "- none that a rule knows\n";
   text += "\n**Insights**:\n- " + report.root_cause + "\n";

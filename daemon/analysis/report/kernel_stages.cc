@@ -10,6 +10,7 @@
 #include "daemon/analysis/report/answer_table.h"
 #include "daemon/analysis/report/report_timeline.h"
 #include "daemon/analysis/report/report_words.h"
+#include "daemon/launch/given/json_text.h"
 
 namespace kprof {
 namespace {
@@ -105,7 +106,14 @@ class KernelStages {
       stage.memory_sol_percent = rows.Number(row, "memory_sol_percent");
       stage.bottleneck = rows.Text(row, "bound");
       TakePlace(rows, row, stage);
+      NoteWarnings(stage.name, rows.Text(row, "warnings"));
     }
+  }
+
+  void NoteWarnings(const std::string& stage, const std::string& warnings) {
+    const Result<GivenJson> list = ReadJson(warnings, "warnings");
+    if (!list.ok()) return;
+    for (const GivenJson& one : list->items) report_.notes.push_back("stage " + stage + ": " + one.text);
   }
 
   void AddKernels(const KernelReports& reports, const AnswerTable& rows) {

@@ -58,7 +58,8 @@ class ReportMaker {
     } else {
       report_.bottleneck = "Unknown";
       report_.root_cause = "The run has no trace and no kernel report: nothing says what bounds it.";
-      report_.notes.push_back("capture it with the tool annotation, ncu or nsys, or import a trace");
+      if (!of_.run.error)
+        report_.notes.push_back("capture it with the tool annotation, ncu or nsys, or import a trace");
     }
     if (report_.kernel.empty()) report_.kernel = LongestKernel();
     return std::move(report_);
@@ -84,6 +85,9 @@ class ReportMaker {
                                         [](const std::string& device) { return device != "cpu"; });
     const bool is_held = has_device && of_.run.clocks != "none" && !has("clocks_not_locked") && !has("clocks_not_held");
     if (is_held) report_.clocks = of_.run.clocks == "base" ? "base clocks" : "locked clocks";
+    if (of_.run.error) {
+      report_.trust.push_back({"run_failed", "the run failed: " + of_.run.error->code + ": " + of_.run.error->message});
+    }
     report_.configuration = ConfigurationOf(of_.params, report_.notes);
     if (!of_.stages_fault.empty())
       report_.notes.push_back("the stages that were given are left out: " + of_.stages_fault);

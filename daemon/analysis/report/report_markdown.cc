@@ -22,7 +22,7 @@ std::string MarkdownRow(const std::vector<std::string>& cells) {
 }
 
 std::string ConfigurationTable(const Report& report) {
-  if (report.configuration.empty()) return "No params.json: give the configuration with --params.\n";
+  if (report.configuration.empty()) return "No parameters: a capture has them with --params.\n";
   std::vector<std::string> names;
   std::vector<std::string> values;
   std::string rule = "|";

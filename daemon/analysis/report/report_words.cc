@@ -122,7 +122,11 @@ std::string SentenceOf(std::string_view text) {
 }
 
 std::string AdviceOf(const ReportOpportunity& one) {
-  return one.hint.starts_with("See the message") ? FirstSentence(one.message) : one.hint;
+  constexpr size_t kMostAdviceBytes = 500;
+  if (!one.hint.starts_with("See the message")) return one.hint;
+  std::string advice = ClippedText(one.message, kMostAdviceBytes);
+  std::replace(advice.begin(), advice.end(), '\n', ' ');
+  return advice;
 }
 
 std::string BottleneckText(const Report& report) {

@@ -137,6 +137,7 @@ Result<std::unique_ptr<FunctionAnswer>> CallAnalysis(const FunctionCall& call) {
     runs.push_back(part->place().run);
   }
   AnalysisTraces traces(parts, runs, call.set.terms().take_memory, call.set.ceilings());
+  traces.Keep(call.set.known_runs());
   Result<AnalysisAnswer> answer = Analyze(*function.kind, std::move(traces), options, call.stop);
   if (!answer.ok()) return answer.status().In(call.function);
   return std::unique_ptr<FunctionAnswer>(std::make_unique<AnalysisRows>(*std::move(answer), function.table));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "storage/catalog/device_records.h"
+#include "storage/catalog/known_runs.h"
 
 namespace kprof {
 
@@ -44,8 +45,11 @@ Result<AnalysisTraces> TraceWork::Open(const ServiceContext& context, std::span<
   if (open.empty() && !first_broken.ok()) return first_broken;
   ASSIGN_OR_RETURN(ReaderPool::Lease reader, context.catalog.readers().Borrow());
   ASSIGN_OR_RETURN(KnownCeilings ceilings, ReadKnownCeilings(*reader, runs));
-  return AnalysisTraces(
+  ASSIGN_OR_RETURN(KnownRuns known_runs, ReadKnownRuns(*reader, runs));
+  AnalysisTraces traces(
       open, runs, [this](int64_t bytes) { return memory_.Take(bytes); }, std::move(ceilings));
+  traces.Keep(std::move(known_runs));
+  return traces;
 }
 
 Status TraceWork::Explained(const Status& failure) const {

@@ -70,9 +70,9 @@ TEST(StopAdvice, RoundsWithoutATimeAreNotLookedAt) {
 
 class RoundsTest : public testing::Test {
  protected:
-  void AddRun(const Numbers& numbers, const std::string& kernel = "mla") {
+  void AddRun(const Numbers& numbers, const std::string& device = "NVIDIA H100 80GB HBM3") {
     SampleReport report(trace_.NewPath());
-    report.AddLaunch(kernel, numbers);
+    report.AddLaunch("mla", numbers, device);
     trace_.Take(report.Finish());
     runs_.push_back("r" + std::to_string(runs_.size() + 1));
   }
@@ -80,14 +80,43 @@ class RoundsTest : public testing::Test {
     ASSIGN_OR_RETURN(const AnalysisKind* const kind, FindAnalysisKind("rounds"));
     ASSIGN_OR_RETURN(const AnalysisOptions options, AnalysisOptions::Read("ask", kind->options, given));
     const std::vector<TracePart> parts(trace_.parts().begin(), trace_.parts().end());
-    ASSIGN_OR_RETURN(AnalysisAnswer answer, Analyze(*kind, AnalysisTraces(parts, runs_), options, {}));
+    AnalysisTraces traces(parts, runs_);
+    traces.Keep(known_);
+    ASSIGN_OR_RETURN(AnalysisAnswer answer, Analyze(*kind, std::move(traces), options, {}));
     return NamedAnswer(*kind, std::move(answer));
   }
+  void Know(const std::string& run, KnownRun known) { known_[run] = std::move(known); }
 
  private:
   SampleTrace trace_;
   std::vector<std::string> runs_;
+  KnownRuns known_;
 };
+
+// A kernel that computes wrongly is as fast as it likes.
+TEST_F(RoundsTest, ARunThatFailedIsNoVersion) {
+  AddRun(SolOf(1000, 40, 50));
+  AddRun(SolOf(500, 40, 99));
+  Know("r1", {"", "v1"});
+  Know("r2", {"check_failed", "v2"});
+  const Result<NamedAnswer> all = Ask({});
+  ASSERT_TRUE(all.ok()) << all.status().ToString();
+  EXPECT_EQ(all->Text("rounds", 1, "best_run"), "r1");
+  EXPECT_EQ(all->Integer("rounds", 1, "stop"), 0);
+  EXPECT_EQ(all->Text("rounds", 0, "version"), "v1");
+  EXPECT_EQ(all->Text("rounds", 1, "failure"), "check_failed");
+  ASSERT_EQ(all->answer().trust().size(), 1U);
+  EXPECT_EQ(all->answer().trust()[0].code, "run_failed");
+}
+
+TEST_F(RoundsTest, RoundsOnSeveralDevicesAreDoubted) {
+  AddRun(SolOf(1000, 40, 50));
+  AddRun(SolOf(500, 40, 50), "NVIDIA H200");
+  const Result<NamedAnswer> answer = Ask({});
+  ASSERT_TRUE(answer.ok()) << answer.status().ToString();
+  ASSERT_EQ(answer->answer().trust().size(), 1U);
+  EXPECT_EQ(answer->answer().trust()[0].code, "conditions_differ");
+}
 
 TEST_F(RoundsTest, EveryRunIsARound) {
   AddRun(SolOf(1000, 40, 50));
@@ -124,7 +153,7 @@ TEST_F(RoundsTest, OtherOptionsChooseWhatIsProgress) {
 
 TEST_F(RoundsTest, ARunThatMeasuredNothingIsSaid) {
   AddRun(SolOf(1000, 40, 50));
-  AddRun({}, "mla");
+  AddRun({});
   const Result<NamedAnswer> answer = Ask({});
   ASSERT_TRUE(answer.ok()) << answer.status().ToString();
   EXPECT_EQ(answer->Text("rounds", 1, "best_run"), "r1");

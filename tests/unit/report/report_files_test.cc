@@ -303,7 +303,7 @@ TEST(ReportConfiguration, TellsTheTriggerOfAFinding) {
 
 TEST(ReportWords, GiveTheFirstSentence) {
   EXPECT_EQ(SentenceOf("it moves data: fuse it. More"), "It moves data: fuse it.");
-  EXPECT_EQ(AdviceOf({.message = "Pad the tile. More", .hint = "See the message"}), "Pad the tile.");
+  EXPECT_EQ(AdviceOf({.message = "Pad the tile.\nMore", .hint = "See the message"}), "Pad the tile. More");
   EXPECT_EQ(SentenceOf("8 of 32 bytes"), "8 of 32 bytes.");
   EXPECT_EQ(FirstSentence("L2 hits 41.2 %"), "L2 hits 41.2 %.");
   EXPECT_EQ(FirstSentence("Only 8.0 of 32 bytes are used. See the tables."), "Only 8.0 of 32 bytes are used.");

@@ -95,7 +95,7 @@ AnalysisTraces ReportParts::EventsOf(const AnalysisTraces& traces, bool has_repo
     parts.push_back(traces.parts()[i]);
     runs.push_back(traces.run(i));
   }
-  return AnalysisTraces(parts, runs, traces.take_memory(), traces.ceilings());
+  return traces.Of(parts, runs);
 }
 
 void AddReportNotes(const AnalysisTraces& traces, const KernelReports& reports, AnalysisAnswer& answer) {

@@ -6,6 +6,7 @@
 #include "daemon/analysis/sql/table_functions.h"
 #include "daemon/analysis/sql/trace_function.h"
 #include "storage/catalog/device_records.h"
+#include "storage/catalog/known_runs.h"
 
 namespace kprof {
 namespace {
@@ -33,6 +34,8 @@ Status QueryFunctions::Offer(sqlite3* user, const SqlWords& words, TraceSet& set
   if (set.catalog() != nullptr) {
     ASSIGN_OR_RETURN(KnownCeilings ceilings, ReadKnownCeilings(*set.catalog(), set.runs()));
     set.Keep(std::move(ceilings));
+    ASSIGN_OR_RETURN(KnownRuns known_runs, ReadKnownRuns(*set.catalog(), set.runs()));
+    set.Keep(std::move(known_runs));
   }
   return RegisterTraceFunctions(user, set, {.is_wanted = [&words](std::string_view name) { return words.Has(name); }});
 }

@@ -1,0 +1,27 @@
+// Facts about runs that an analysis of their traces needs to know: whether a run failed, and which version of its
+// kernel it measured. A trace of a run that failed is there all the same, and numbers of a kernel that computes wrongly
+// are as good as any.
+//
+// Blocks for the catalog; the facts are values.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "storage/base/status.h"
+#include "storage/db/db.h"
+
+namespace kprof {
+
+struct KnownRun {
+  std::string failure;  // the code of its error: "check_failed"; empty: it did not fail
+  std::string version;  // its label `version`; empty: it has none
+};
+
+using KnownRuns = std::map<std::string, KnownRun>;  // by id
+
+// `runs` may name one several times. A run that the catalog does not have has no entry.
+Result<KnownRuns> ReadKnownRuns(Db& db, std::span<const std::string> runs);
+
+}  // namespace kprof
