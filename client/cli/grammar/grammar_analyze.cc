@@ -34,6 +34,7 @@ void AddAnswerOptions(CLI::App& verb, const std::shared_ptr<AnalyzeWords>& words
       ->type_name("FORMAT");
   verb.add_option("--table", words->args.table, "This table alone (default: all; with csv the primary one)")
       ->type_name("NAME");
+  verb.add_flag("--wide", words->args.wide, "All columns and whole names, however narrow the terminal is");
   verb.add_option("--timeout", words->timeout, "Give up after this long (default: 30s)")->type_name("DURATION");
 }
 

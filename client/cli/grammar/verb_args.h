@@ -209,6 +209,7 @@ struct AnalyzeArgs {
   FailOn fail_on = FailOn::kNothing;  // kInconclusive: slower as well
   std::optional<RowFormat> format;
   std::string table;
+  bool wide = false;
   int64_t timeout_ms = 0;  // 0: the daemon's default
 };
 

@@ -195,7 +195,8 @@ Status RunVerb(const AnalyzeArgs& args, const VerbContext& context) {
         output.Write(SummaryScreen(answer, {output.ResultWidth(), output.result_has_colours()}));
         break;
       }
-      PrintAnalysisTables(answer, {table, request.options().contains("limit") ? INT64_MAX : kRowsShown}, output);
+      PrintAnalysisTables(answer, {table, request.options().contains("limit") ? INT64_MAX : kRowsShown, args.wide},
+                          output);
       break;
   }
   NoteAboutAnalysis(answer, table, output);

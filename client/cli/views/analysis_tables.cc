@@ -19,6 +19,7 @@ namespace kprof::cli {
 namespace {
 
 constexpr size_t kLongestShownText = 60;
+constexpr size_t kLongestWideText = 2000;
 constexpr size_t kLeastOfName = 24;
 constexpr size_t kWideTerminal = 100;
 constexpr size_t kLeastOfNameThere = 36;
@@ -126,21 +127,24 @@ ShownTable ChooseShown(const ReceivedAnalysis& answer, size_t at, int64_t most, 
 }
 
 // Returns how many rows it printed. `title` stands above it; empty: none does.
-int64_t PrintTable(const ReceivedAnalysis& answer, size_t at, int64_t most, std::string title, Output& output) {
+int64_t PrintTable(const ReceivedAnalysis& answer, size_t at, const ShownAnalysis& how, std::string title,
+                   Output& output) {
+  const int64_t most = how.most_rows;
+  const size_t width = how.wide ? 0 : output.ResultWidth();  // 0: there is no limit
   const AnalysisColumns& columns = answer.header().tables(static_cast<int>(at)).columns();
-  const ShownTable shown = ChooseShown(answer, at, most, output.ResultWidth() > 0);
+  const ShownTable shown = ChooseShown(answer, at, most, width > 0);
   if (!shown.same.empty()) title += (title.empty() ? "" : ": ") + shown.same;
   if (!title.empty()) output.Write(TerminalText(title) + "\n");
-  const size_t least_of_name = output.ResultWidth() < kWideTerminal ? kLeastOfName : kLeastOfNameThere;
+  const size_t least_of_name = width < kWideTerminal && !how.wide ? kLeastOfName : kLeastOfNameThere;
+  const size_t longest = how.wide ? kLongestWideText : kLongestShownText;
   std::vector<TableColumn> titles;
   for (const size_t i : shown.columns) {
     const v1::AnalysisColumn& column = columns[static_cast<int>(i)];
     const bool is_number = AlignOf(column) == Align::kRight;
     titles.push_back(
-        {column.name(), AlignOf(column), is_number ? Cut::kNever : Cut::kInMiddle, kLongestShownText, least_of_name});
+        {column.name(), AlignOf(column), is_number ? Cut::kNever : Cut::kInMiddle, longest, least_of_name});
   }
-  const TableFit fit = {
-      .width = output.ResultWidth(), .has_colours = output.result_has_colours(), .leaves_out_columns = true};
+  const TableFit fit = {.width = width, .has_colours = output.result_has_colours(), .leaves_out_columns = true};
   Table table(std::move(titles), fit, [&output](std::string_view line) { output.Write(line); });
   std::map<int64_t, int64_t> of_ranks;
   int64_t printed = 0;
@@ -160,8 +164,8 @@ int64_t PrintTable(const ReceivedAnalysis& answer, size_t at, int64_t most, std:
   });
   table.Finish();
   NoteLeftOut(table.LeftOut(),
-              "a wider terminal, or --format csv --table " + answer.header().tables(static_cast<int>(at)).name() +
-                  ", shows all",
+              "a wider terminal, --wide, or --format csv --table " +
+                  answer.header().tables(static_cast<int>(at)).name() + ", shows all",
               output);
   return printed;
 }
@@ -194,7 +198,7 @@ void PrintAnalysisTables(const ReceivedAnalysis& answer, const ShownAnalysis& sh
     if (!shown.table && has_rows && answer.rows(at) == 0) continue;
     if (!std::exchange(is_first, false)) output.Write("\n");
     const std::string title = !shown.table && header.tables_size() > 1 ? header.tables(i).name() : "";
-    const int64_t printed = PrintTable(answer, at, shown.most_rows, title, output);
+    const int64_t printed = PrintTable(answer, at, shown, title, output);
     if (answer.rows(at) <= printed || output.broken()) continue;
     (void)output.Flush();
     output.Note(header.tables(i).name() + ": " + std::to_string(answer.rows(at) - printed) +

@@ -13,6 +13,7 @@ namespace kprof::cli {
 struct ShownAnalysis {
   std::optional<size_t> table;  // this table alone, without facts
   int64_t most_rows = 0;
+  bool wide = false;  // all columns, and whole texts, however narrow the terminal is
 };
 // Prints facts, then tables with rows, at most `most_rows` of each, of which each rank has its share. Notes count the
 // rows left out. Lists of objects are left to JSON.

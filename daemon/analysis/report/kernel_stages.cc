@@ -11,6 +11,7 @@
 #include "daemon/analysis/report/report_timeline.h"
 #include "daemon/analysis/report/report_words.h"
 #include "daemon/launch/given/json_text.h"
+#include "storage/trace/format/report_tables.h"
 
 namespace kprof {
 namespace {
@@ -61,6 +62,7 @@ class KernelStages {
     AddKernels(reports, roofline.table("kernels"));
     JudgeNamedByKernels();
     AddNotesOf(roofline.answer, report_);
+    RETURN_IF_ERROR(NoteHottestLine());
     return std::move(kernels_);
   }
 
@@ -210,6 +212,24 @@ class KernelStages {
     roof.measured_dtype = rate ? rows.Text(row, "dtype") : "";
     roof.measured_confidence = rows.Text(row, "measured_confidence");
     roof.measured_text = rows.Text(row, "measured_source");
+  }
+
+  // Where the report has samples of instructions: the line of the longest kernel that has most of them.
+  Status NoteHottestLine() {
+    const TraceParts parts = of_.traces.parts();
+    const bool has_samples = std::any_of(parts.begin(), parts.end(), [](const TracePart& part) {
+      return part.reader->FindSideTable(InstanceSideTable().name) != nullptr;
+    });
+    if (!has_samples) return OkStatus();
+    ASSIGN_OR_RETURN(const KindAnswer source, AskKind("source", of_.traces, {{"limit", "1"}}, stop_));
+    const AnswerTable lines = source.table("lines");
+    if (lines.size() == 0 || lines.Number(0, "percent").value_or(0) <= 0) return OkStatus();
+    const std::string stall = lines.Text(0, "top_stall");
+    report_.notes.push_back(
+        "hottest line: " + lines.Text(0, "file") + ":" + NumberText(lines.Number(0, "line"), 0) + " has " +
+        NumberText(lines.Number(0, "percent"), 1) + " % of the samples of " + ShortKernelName(lines.Text(0, "kernel")) +
+        (stall.empty() ? "" : ", most of them " + stall) + ": kprofctl analyze source " + report_.run_id);
+    return OkStatus();
   }
 
   const ReportedRun& of_;

@@ -119,9 +119,7 @@ class ReportMaker {
              NumberText(first.memory_sol_percent, 1) + " %" + MemoryLevelText(first) + " of the device's peak.";
     if (!says.empty()) return cause + " " + SentenceOf(says);
     const bool has_all = report_.unasked.empty();
-    return cause + " No rule finds anything to gain in it" +
-           (has_all ? "."
-                    : ", and " + std::to_string(report_.unasked.size()) + " could not be asked for want of metrics.");
+    return cause + " No rule finds anything to gain in it" + (has_all ? "." : "; " + UnaskedText(report_) + ".");
   }
 
   Status AddTimeline() {

@@ -78,10 +78,7 @@ std::string Opportunities(const Report& report) {
   if (IsLeftOut(report, "findings")) return "Not known: the trace is too long for it, see the notes.\n";
   if (!text.empty()) return text;
   return "None: no rule fired on what was measured" +
-         (report.unasked.empty() ? std::string()
-                                 : "; " + std::to_string(report.unasked.size()) +
-                                       " rules could not be asked for want of metrics (report.json)") +
-         ".\n";
+         (report.unasked.empty() ? std::string() : "; " + UnaskedText(report) + ", see report.json") + ".\n";
 }
 
 std::string SignedPercent(std::optional<double> percent) {

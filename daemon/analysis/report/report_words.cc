@@ -129,6 +129,11 @@ std::string AdviceOf(const ReportOpportunity& one) {
   return advice;
 }
 
+std::string UnaskedText(const Report& report) {
+  const size_t count = report.unasked.size();
+  return std::to_string(count) + (count == 1 ? " rule lacks" : " rules lack") + " metrics that the run has not";
+}
+
 std::string BottleneckText(const Report& report) {
   const bool stands_alone = report.bottleneck == "Balanced" || report.bottleneck == "Unknown";
   return report.bottleneck + (stands_alone ? "" : "-bound");

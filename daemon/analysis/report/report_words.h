@@ -35,6 +35,8 @@ std::string FirstSentence(std::string_view text);
 std::string SentenceOf(std::string_view text);
 // The advice of an opportunity: its hint, or its message where that has it, as those of a profiler's own rules do.
 std::string AdviceOf(const ReportOpportunity& one);
+// "8 rules lack metrics that the run has not". REQUIRES: there are some.
+std::string UnaskedText(const Report& report);
 // "Memory-bound"; "Balanced" and "Unknown" stand alone.
 std::string BottleneckText(const Report& report);
 // The change from the previous number to the current one in percent; nothing where one of them is not known or the

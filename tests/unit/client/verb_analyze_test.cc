@@ -158,6 +158,13 @@ TEST_F(VerbAnalyzeTest, TablesAreForPeople) {
   EXPECT_THAT(results_, testing::EndsWith("21\n"));
 }
 
+TEST_F(VerbAnalyzeTest, WideCutsNothing) {
+  EXPECT_EQ(Kprofctl({"analyze", "moon-phase", "@last"}), 0);
+  EXPECT_THAT(results_, HasSubstr("x...x"));
+  EXPECT_EQ(Kprofctl({"analyze", "moon-phase", "@last", "--wide"}), 0);
+  EXPECT_THAT(results_, HasSubstr(std::string(61, 'x')));
+}
+
 TEST_F(VerbAnalyzeTest, ListsOfNamesAreReadable) {
   messages_[2].mutable_batch()->mutable_columns(4)->set_texts(
       0,

@@ -92,6 +92,16 @@ TEST_F(KernelStagesTest, ABusyL2IsNotTakenForDram) {
   EXPECT_THAT(report.root_cause, HasSubstr("memory at 88.0 % (L2) of the device's peak"));
 }
 
+TEST_F(KernelStagesTest, TheHottestLineIsNoted) {
+  const int64_t launch = sample().AddLaunch("k", SolOf(1e5, 20, 88));
+  sample().AddInstruction(launch, 0x110, "LDG", "/src/k.cu", 7);
+  sample().AddInstruction(launch, 0x120, "FADD", "/src/k.cu", 8);
+  sample().AddInstance(launch, "smsp__pcsamp_warps_issue_stalled_long_scoreboard", 0x110, 30);
+  sample().AddInstance(launch, "smsp__pcsamp_warps_issue_stalled_wait", 0x120, 10);
+  EXPECT_THAT(Make().notes, testing::Contains("hottest line: /src/k.cu:7 has 75.0 % of the samples of k, most of them "
+                                              "long_scoreboard: kprofctl analyze source r1"));
+}
+
 TEST_F(KernelStagesTest, ThePolicyIsTheCallers) {
   sample().AddLaunch("k", SolOf(1e5, 80, 10, {{kTensorName, 10}, {kDramName, 10}}));
   const Report report = Make("tc60-dram70");
