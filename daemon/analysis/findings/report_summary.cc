@@ -78,7 +78,7 @@ Result<ReportTotals> AddReportSummary(const AnalysisTraces& traces, const Analys
          device.empty() ? AnalysisValue() : AnalysisValue(device),
          issue == issues.end() ? AnalysisValue() : AnalysisValue(issue->second)}));
   }
-  // Of all that was measured: half of a kernel that takes 2 % of the time is 1 %.
+  // The gain as a share of all that was measured: half of a kernel that takes 2 % of the time is 1 %.
   const auto share_of = [whole_ns](const ReportFinding& of) -> std::optional<double> {
     return of.gain_ns && whole_ns > 0 ? std::optional(100 * *of.gain_ns / whole_ns) : std::nullopt;
   };

@@ -300,7 +300,7 @@ AnalysisAnswer::Row NoFacts(const char* reason) {
           none};
 }
 
-// What to ask in place of a comparison that has nothing to compare. Empty: there is something.
+// The advice where a comparison has nothing to compare: what to ask in its place. Empty: there is something.
 std::string NoteOfReportsAlone(const OfSides<ComparedSide>& sides) {
   constexpr const char* kRemedy = "kprofctl report RUN --baseline RUN shows them beside each other";
   const bool is_before = sides[kBefore].has_reports_alone;

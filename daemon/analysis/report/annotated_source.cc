@@ -34,7 +34,7 @@ constexpr size_t kMostHotInstructions = 50;
 constexpr size_t kMostShownStalls = 3;
 constexpr size_t kMostLineText = 300;  // bytes
 
-// What instructions did to memory, of the counts that Nsight Compute has for each.
+// A column of what instructions did to memory, of the counts that Nsight Compute has for each.
 struct AccessColumn {
   std::string_view name;
   std::string_view metric;
@@ -363,21 +363,13 @@ class SourcePage {
 Status MakeAnnotatedSources(const ReportedRun& of, const Report& report, const StopSignal& stop,
                             ReportDetailList& files) {
   static_cast<void>(report);
-  if (std::none_of(of.traces.parts().begin(), of.traces.parts().end(), &KernelCode::HasCode)) return OkStatus();
-  ASSIGN_OR_RETURN(const KernelReports reports, KernelReports::Read(of.traces, {}, stop));
-  const std::vector<std::string> names = KernelFileNames(reports);
-  const std::set<size_t> kernels = DetailedKernels(reports);
-  for (size_t part = 0; part < of.traces.parts().size(); ++part) {
-    RETURN_IF_ERROR(KernelCode::ForEach(of.traces, reports, part, {.kernels = &kernels, .has_others = true}, stop,
-                                        [&](const KernelCode& code) -> Status {
-                                          if (!code.has_numbers()) return OkStatus();
-                                          const std::string& name = names[code.kernel()];
-                                          ASSIGN_OR_RETURN(std::string text,
-                                                           SourcePage(of, reports, part, code, name, stop).Write());
-                                          return files.Add("source-" + name + ".md", "text/markdown", std::move(text));
-                                        }));
-  }
-  return OkStatus();
+  return ForEachDetailedCode(
+      of.traces, stop,
+      [&](const KernelReports& reports, size_t part, const KernelCode& code, const std::string& name) -> Status {
+        if (!code.has_numbers()) return OkStatus();
+        ASSIGN_OR_RETURN(std::string text, SourcePage(of, reports, part, code, name, stop).Write());
+        return files.Add("source-" + name + ".md", "text/markdown", std::move(text));
+      });
 }
 
 }  // namespace kprof

@@ -130,22 +130,15 @@ class InstructionTable {
 Status MakeInstructionTables(const ReportedRun& of, const Report& report, const StopSignal& stop,
                              ReportDetailList& files) {
   static_cast<void>(report);
-  if (std::none_of(of.traces.parts().begin(), of.traces.parts().end(), &KernelCode::HasCode)) return OkStatus();
-  ASSIGN_OR_RETURN(const KernelReports reports, KernelReports::Read(of.traces, {}, stop));
-  const std::vector<std::string> names = KernelFileNames(reports);
-  const std::set<size_t> kernels = DetailedKernels(reports);
   size_t bytes = 0;
-  for (size_t part = 0; part < of.traces.parts().size(); ++part) {
-    RETURN_IF_ERROR(KernelCode::ForEach(
-        of.traces, reports, part, {.kernels = &kernels, .has_others = true}, stop,
-        [&](const KernelCode& code) -> Status {
-          const size_t room = kMostTableBytes - std::min(kMostTableBytes, bytes);
-          ASSIGN_OR_RETURN(std::string text, InstructionTable(code, *of.traces.parts()[part].reader).Write(room));
-          bytes += text.size();
-          return files.Add("sass-" + names[code.kernel()] + ".csv", "text/csv", std::move(text));
-        }));
-  }
-  return OkStatus();
+  return ForEachDetailedCode(
+      of.traces, stop,
+      [&](const KernelReports&, size_t part, const KernelCode& code, const std::string& name) -> Status {
+        const size_t room = kMostTableBytes - std::min(kMostTableBytes, bytes);
+        ASSIGN_OR_RETURN(std::string text, InstructionTable(code, *of.traces.parts()[part].reader).Write(room));
+        bytes += text.size();
+        return files.Add("sass-" + name + ".csv", "text/csv", std::move(text));
+      });
 }
 
 }  // namespace kprof

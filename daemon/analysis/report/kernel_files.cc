@@ -25,6 +25,19 @@ std::set<size_t> DetailedKernels(const KernelReports& reports) {
   return places;
 }
 
+Status ForEachDetailedCode(const AnalysisTraces& traces, const StopSignal& stop, const VisitKernelCode& visit) {
+  if (std::none_of(traces.parts().begin(), traces.parts().end(), &KernelCode::HasCode)) return OkStatus();
+  ASSIGN_OR_RETURN(const KernelReports reports, KernelReports::Read(traces, {}, stop));
+  const std::vector<std::string> names = KernelFileNames(reports);
+  const std::set<size_t> kernels = DetailedKernels(reports);
+  for (size_t part = 0; part < traces.parts().size(); ++part) {
+    RETURN_IF_ERROR(KernelCode::ForEach(
+        traces, reports, part, {.kernels = &kernels, .has_others = true}, stop,
+        [&](const KernelCode& code) -> Status { return visit(reports, part, code, names[code.kernel()]); }));
+  }
+  return OkStatus();
+}
+
 std::string KernelTitle(const ReportKernel& kernel) {
   return ShortKernelName(kernel.name) + (kernel.rank ? ", rank " + std::to_string(*kernel.rank) : "");
 }

@@ -1,12 +1,14 @@
 // The kernels that a report's details tell of, and what the files about each are called: source-NAME.md, sass-NAME.csv,
-// ptx-NAME.ptx. Pure; any thread.
+// ptx-NAME.ptx. One thread, that of the parts.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "daemon/analysis/functions/kernel_reports/kernel_code.h"
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
 
 namespace kprof {
@@ -20,6 +22,12 @@ std::vector<std::string> KernelFileNames(const KernelReports& reports);
 
 // The places of the longest kernels.
 std::set<size_t> DetailedKernels(const KernelReports& reports);
+
+// Shows `visit` the code of each of these kernels, part by part, with its NAME. Nothing where no part has code. Fails
+// as reading and `visit` do.
+using VisitKernelCode =
+    std::function<Status(const KernelReports& reports, size_t part, const KernelCode& code, const std::string& name)>;
+Status ForEachDetailedCode(const AnalysisTraces& traces, const StopSignal& stop, const VisitKernelCode& visit);
 
 // "flash_fwd<128>, rank 3"
 std::string KernelTitle(const ReportKernel& kernel);

@@ -194,14 +194,14 @@ class KernelStages {
                                       [&](const ReportRate& one) { return one.tflop_per_s == *rate; });
       if (known == roof.rates.end()) roof.rates.push_back({dtype, *rate});
     }
-    // Of several devices that with the highest peaks is drawn.
+    // The chart draws the highest peaks, where there are several devices.
     roof.tflop_per_s = std::max(roof.tflop_per_s, rate);
     roof.gb_per_s = std::max(roof.gb_per_s, bandwidth);
     if (roof.text.empty()) roof.text = rows.Text(row, "peak_source");
     TakeMeasuredRoof(rows, row);
   }
 
-  // Of one row, so that rate and bandwidth are one device's; the first that has a rate, else the first that has any.
+  // Both come from one row, so that they are one device's: the first that has a rate, else the first that has any.
   void TakeMeasuredRoof(const AnswerTable& rows, size_t row) {
     ReportRoof& roof = report_.roof;
     const std::optional<double> rate = rows.Number(row, "measured_tflops");

@@ -129,7 +129,7 @@ class PtxFinder {
   std::map<size_t, std::string> texts_;
   int64_t language_ = kNoValue;
   bool is_ptx_ = false;
-  // Of the file that is read.
+  // The file that is read, and where in it.
   int64_t file_ = kNoValue;
   std::string head_;
   bool has_function_ = false;

@@ -40,7 +40,7 @@ class MeasuredMetrics::PartLoader {
   }
 
  private:
-  // Of a kernel and the number of a metric's name.
+  // The sum for a kernel and the number of a metric's name.
   struct Sum {
     Kernel* metric = nullptr;  // whose metric it is; null: it is left out
     size_t place = 0;
