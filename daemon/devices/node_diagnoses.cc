@@ -239,9 +239,10 @@ void AddTools(const std::string& tool_path, OwnChildren* own, const std::string&
         std::any_of(tools.begin(), tools.end(), [&](const VendorTool& tool) { return tool.name == name; });
     if (is_there || !IsWanted(name)) continue;
     const std::string check = std::string("tool_") + name;
-    const std::string missing =
-        std::string("there is no ") + name + ", which captures with " + ToolsThatRun(name) + " need";
-    found.push_back(has_driver ? Warning(check, missing, RemedyForMissing(name)) : Ok(check, missing));
+    const std::string needed = "captures with " + ToolsThatRun(name) + " need it";
+    found.push_back(has_driver
+                        ? Warning(check, std::string("there is no ") + name + "; " + needed, RemedyForMissing(name))
+                        : Ok(check, std::string("no NVIDIA driver, so no ") + name + "; " + needed));
   }
 }
 

@@ -27,7 +27,8 @@ Result<ExportFormat> FindExportFormat(std::string_view name) {
     if (format.name == name) return format;
     names += (names.empty() ? "" : ", ") + std::string(format.name);
   }
-  return Fail(ErrorCode::kUsage, "export", "there is no format \"" + std::string(name) + "\"", "give one of " + names);
+  return Fail(ErrorCode::kUsage, "export", "there is no format \"" + std::string(name) + "\"",
+              "give one of " + names + "; kprofctl also has profiles");
 }
 
 }  // namespace kprof

@@ -87,7 +87,7 @@ Status LaunchError(const LaunchFailure& failure, const LaunchSubject& subject) {
                 "submit it again; if that does not help, look for who changed kprofd's files");
   }
   if (failure.step.starts_with(kToolMissingStep)) {
-    return Fail(ErrorCode::kToolMissing, what,
+    return Fail(ErrorCode::kToolMissing, "profile '" + ClippedText(subject.program, kShownBytes) + "'",
                 ClippedText(failure.step.substr(sizeof kToolMissingStep - 1), kShownBytes));
   }
   if (failure.step.starts_with(kNotPermittedStep)) {

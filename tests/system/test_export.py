@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 
+import ncu_report_writer as ncu
 from kprof_testing import LIMIT_S, OwnDaemonTest, temporary_folder
 from test_import import chrome_trace
 
@@ -85,6 +86,15 @@ class ExportTest(OwnDaemonTest):
         self.daemon.ctl.run("export", "01nothing", "--format", "csv", "-o", out, expect="not_found")
         self.daemon.ctl.run("export", run, "--format", "csv", "-o", "/nonexistent/x", expect="usage")
         self.assertFalse(os.path.exists(out))
+
+    def test_a_report_of_kernels_has_no_timeline_and_that_is_said(self):
+        path = os.path.join(self.files, "report.ncu-rep")
+        with open(path, "wb") as file:
+            file.write(ncu.report([ncu.launch("copy", {"gpu__time_duration.sum": 2500.0})]))
+        run = self.daemon.ctl.json("import", path)["id"]
+        written = self.daemon.ctl.run("export", run, "--format", "csv", "-o", os.path.join(self.files, "out.csv"))
+        self.assertIn(f"kprofctl analyze kernels {run} --format csv", written.err.decode())
+        self.assertIn('"copy"', json.dumps(self.daemon.ctl.json("analyze", "kernels", run)))
 
     def test_a_run_that_is_deleted_meanwhile_is_whole_or_not_there(self):
         run = self.import_files(chrome_trace(200_000))

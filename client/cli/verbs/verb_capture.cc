@@ -99,6 +99,10 @@ Result<std::vector<v1::ToolOption>> ReadToolWords(const v1::ListToolsResponse& t
     if (known == nullptr) {
       std::vector<std::string> names;
       for (const v1::Tool::Option& option : found->options()) names.push_back("--" + option.name());
+      if (spelling.starts_with("--clock")) {
+        return Usage("'" + ReadableText(spelling) + "' is no option of the tool " + tool,
+                     "clocks are kprofd's: give --clocks MODE");
+      }
       return Usage(
           "'" + ReadableText(spelling) + "' is no option of the tool " + tool,
           WithSuggestion(spelling, names, "see 'kprofctl help capture " + tool + "'; the command follows after --"));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -127,6 +128,12 @@ Status RunVerb(const ExportArgs& args, const VerbContext& context) {
     files.push_back(std::move(written));
   }
   if (args.to != "-") Tell(files, args, context);
+  const bool is_empty = std::all_of(files.begin(), files.end(), [](const WrittenFile& file) { return file.rows == 0; });
+  if (is_empty) {
+    context.output.Note("run " + request.id() +
+                        " has no timeline, so there are no rows; if it is a report of kernels, " +
+                        "'kprofctl analyze kernels " + request.id() + " --format csv' prints them");
+  }
   return OkStatus();
 }
 

@@ -29,8 +29,8 @@ std::optional<TrustReason> HostBusy(const CommandEnded& command) {
   }
   char text[160];
   std::snprintf(text, sizeof text,
-                "others used %.2f of %.0f CPUs while it ran; its times may be longer than on a quiet "
-                "host",
+                "others used %.2f of %.0f CPUs while it ran; times of the host may be longer than on "
+                "a quiet one",
                 std::min(others_cpus, cpus), cpus);
   return TrustReason{"host_busy", text};
 }

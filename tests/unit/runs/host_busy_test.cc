@@ -38,7 +38,7 @@ TEST(HostBusy, IsSaidWithNumbersWhenOthersUsedMuch) {
     if (!reason) continue;
     EXPECT_EQ(reason->code, "host_busy");
     EXPECT_EQ(reason->message, "others used " + std::string(c.said) +
-                                   " CPUs while it ran; its times may be longer than on a quiet host");
+                                   " CPUs while it ran; times of the host may be longer than on a quiet one");
   }
 }
 
