@@ -1,6 +1,5 @@
 #include "daemon/capture/ncu_plan.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstdio>
 
 #include "daemon/capture/ncu_lock.h"
+#include "daemon/capture/tool_settings.h"
 #include "daemon/capture/tools.h"
 #include "daemon/capture/vendor_program.h"
 #include "daemon/launch/given/json_text.h"
@@ -74,14 +74,13 @@ std::vector<std::string> CommandsEnvironment(std::vector<std::string> environmen
 // Behind a backslash they are part of a name.
 constexpr std::string_view kRangeSigns = "@,[]/*+";
 
-void AddExpression(const std::string& expression, std::vector<std::string>& argv) {
-  argv.insert(argv.end(), {"--nvtx-include", expression});
-}
+constexpr char kInclude[] = "--nvtx-include";
+constexpr char kExclude[] = "--nvtx-exclude";
 
 // A plain name is that of a push/pop range or of a start/end range; any other is in ncu's own language.
-void AddRange(const std::string& range, std::vector<std::string>& argv) {
-  AddExpression(range, argv);
-  if (range.find_first_of(kRangeSigns) == std::string::npos) AddExpression(range + "/", argv);
+void AddRange(const char* option, const std::string& range, std::vector<std::string>& argv) {
+  argv.insert(argv.end(), {option, range});
+  if (range.find_first_of(kRangeSigns) == std::string::npos) argv.insert(argv.end(), {option, range + "/"});
 }
 
 std::string EscapedRange(std::string_view name) {
@@ -109,10 +108,9 @@ std::string RangePath(std::string_view name) {
 // A stage's name is no expression: it is the range's own, whatever signs it has.
 void AddStage(const std::string& stage, std::vector<std::string>& argv) {
   const std::string name = EscapedRange(stage);
-  AddExpression(name, argv);
-  AddExpression(name + "/", argv);
+  argv.insert(argv.end(), {kInclude, name, kInclude, name + "/"});
   const std::string path = RangePath(stage);
-  if (path.find('/') != std::string::npos) AddExpression(path, argv);
+  if (path.find('/') != std::string::npos) argv.insert(argv.end(), {kInclude, path});
 }
 
 void AddOption(const ToolOptions& options, const char* name, std::vector<std::string>& argv) {
@@ -144,27 +142,16 @@ std::string Joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-std::string ListOf(const std::vector<std::string>& texts) {
-  std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ",") + JsonQuoted(ReadableText(text));
-  return "[" + list + "]";
-}
-
-// Where it cannot be written the run is none the worse.
-void WriteSettings(const PlanInput& input, const NcuAnswers& answers, const ChosenMetrics& metrics,
-                   const std::vector<std::string>& argv) {
-  const std::string text =
-      "{\"schema\":\"kprof.tool.v1\",\"tool\":" + JsonQuoted(input.request.tool) +
-      ",\"program\":" + JsonQuoted(ReadableText(input.program)) +
-      ",\"version\":" + (answers.version.empty() ? "null" : JsonQuoted(answers.version)) +
-      ",\"clock_control\":\"none\",\"cache_control\":" + JsonQuoted(input.options["cache-control"]) +
-      ",\"replay_mode\":" + JsonQuoted(input.options["replay-mode"].empty() ? "kernel" : input.options["replay-mode"]) +
-      ",\"metrics_checked\":" + (answers.metrics ? "true" : "false") +
-      ",\"metrics_left_out\":" + ListOf(metrics.left_out) + ",\"argv\":" + ListOf(argv) + "}\n";
-  const UniqueFd file(
-      ::open(Within(input, "tool.json").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (file.valid()) [[maybe_unused]]
-    const ssize_t written = ::write(file.get(), text.data(), text.size());
+// For tool.json.
+ToolSettings SettingsOf(const PlanInput& input, const NcuAnswers& answers, const ChosenMetrics& metrics) {
+  const std::string_view mode = input.options["replay-mode"];
+  return {.version = answers.version,
+          .members = {{"clock_control", "\"none\""},
+                      {"cache_control", JsonQuoted(input.options["cache-control"])},
+                      {"replay_mode", JsonQuoted(mode.empty() ? "kernel" : mode)},
+                      {"metrics_checked", answers.metrics ? "true" : "false"},
+                      {"metrics_left_out", JsonListOf(metrics.left_out)}},
+          .argv = {}};
 }
 
 std::vector<ToolStep> StepsAfter(const PlanInput& input, const NcuChoice& choice) {
@@ -202,6 +189,20 @@ std::vector<std::string> CommaList(std::string_view text) {
   return parts;
 }
 
+std::vector<std::string> RangeList(std::string_view text) {
+  std::vector<std::string> ranges(1);
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ',') {
+      if (!ranges.back().empty()) ranges.emplace_back();
+      continue;
+    }
+    ranges.back() += text[i];
+    if (text[i] == '\\' && i + 1 < text.size()) ranges.back() += text[++i];
+  }
+  if (ranges.back().empty()) ranges.pop_back();
+  return ranges;
+}
+
 Status CheckStageRange(const std::string& stage) {
   const bool is_regex = stage.starts_with("regex:");
   if (!is_regex && stage.find('\\') == std::string::npos) return OkStatus();
@@ -215,7 +216,7 @@ Status CheckNcuOptions(const ToolOptions& options) {
   const auto refuse = [](const std::string& option, const char* why, const char* remedy) {
     return Fail(ErrorCode::kUsage, "read --" + option, why, remedy);
   };
-  for (const char* name : {"launch-skip", "launch-count"}) {
+  for (const char* name : {"launch-skip", "launch-skip-before-match", "launch-count"}) {
     if (options.Number(name) < 0) return refuse(name, "it is negative", "give 0 or more");
   }
   if (!options["launch-count"].empty() && options.Number("launch-count") == 0) {
@@ -230,6 +231,13 @@ Status CheckNcuOptions(const ToolOptions& options) {
   }
   if (const std::string_view caches = options["cache-control"]; caches != "all" && caches != "none") {
     return refuse("cache-control", "there is no such control", "use one of: all, none");
+  }
+  if (const std::string_view start = options["profile-from-start"]; !start.empty() && start != "on" && start != "off") {
+    return refuse("profile-from-start", "it is neither on nor off", "use one of: on, off");
+  }
+  if (const std::string_view graphs = options["graph-profiling"];
+      !graphs.empty() && graphs != "node" && graphs != "graph") {
+    return refuse("graph-profiling", "there is no such kind", "use one of: node, graph");
   }
   return ReadGivenStages(options["stages"], options[kParamsOption]).status();
 }
@@ -267,13 +275,18 @@ Result<ToolPlan> PlanWithNcu(const PlanInput& input, const NcuChoice& choice) {
   for (const std::string& set : choice.sets) argv.insert(argv.end(), {"--set", set});
   for (const std::string& section : choice.sections) argv.insert(argv.end(), {"--section", section});
   if (!metrics.asked.empty()) argv.insert(argv.end(), {"--metrics", Joined(metrics.asked)});
+  if (input.options["profile-from-start"] == "off") argv.insert(argv.end(), {"--profile-from-start", "off"});
+  AddOption(input.options, "graph-profiling", argv);
+  AddOption(input.options, "launch-skip-before-match", argv);
   AddOption(input.options, "launch-skip", argv);
   AddOption(input.options, "launch-count", argv);
   if (const std::string_view kernels = input.options["kernel-name"]; !kernels.empty()) {
     argv.insert(argv.end(), {"--kernel-name", "regex:" + std::string(kernels)});
   }
-  if (choice.with_nvtx || !choice.nvtx_ranges.empty()) argv.emplace_back("--nvtx");
-  for (const std::string& range : choice.nvtx_ranges) AddRange(range, argv);
+  AddOption(input.options, "kernel-id", argv);
+  if (choice.with_nvtx || !choice.nvtx_ranges.empty() || !choice.nvtx_excluded.empty()) argv.emplace_back("--nvtx");
+  for (const std::string& range : choice.nvtx_ranges) AddRange(kInclude, range, argv);
+  for (const std::string& range : choice.nvtx_excluded) AddRange(kExclude, range, argv);
   for (const std::string& stage : choice.stages) AddStage(stage, argv);
   if (choice.with_source) argv.insert(argv.end(), {"--import-source", "yes"});
   argv.insert(argv.end(), wrapper.begin(), wrapper.end());
@@ -289,7 +302,9 @@ Result<ToolPlan> PlanWithNcu(const PlanInput& input, const NcuChoice& choice) {
     plan.notes.push_back(
         "metrics_unchecked: ncu did not tell which metrics the device has: those of its sections alone were asked for");
   }
-  WriteSettings(input, answers, metrics, argv);
+  ToolSettings settings = SettingsOf(input, answers, metrics);
+  settings.argv = argv;
+  WriteToolSettings(input, settings);
   plan.after = StepsAfter(input, choice);
   return plan;
 }
@@ -348,7 +363,10 @@ const char* RemedyFor(std::string_view error) {
            "all that ncu said";
   }
   if (HoldsAnyOf(error, {"metric"})) return "ncu --query-metrics names the metrics of this device";
-  return "see the artifact ncu.log; --retry N tries again after autotuning";
+  if (HoldsAnyOf(error, {"section", "set '", "set \""})) {
+    return "ncu --list-sets and ncu --list-sections name what there is";
+  }
+  return "see the artifact ncu.log";
 }
 
 // The files of a try that is repeated get its number in their names.
@@ -363,6 +381,10 @@ void PutAwayTry(const PlanInput& input, int64_t number) {
 std::string WhyItMayPass(const NcuMessages& messages, const std::string& printed, bool failed) {
   if (HoldsAnyOf(messages.errors, {"driver resource was unavailable"})) {
     return "the device's counters were in use by somebody else";
+  }
+  // A configuration that does not fit is what an autotuner tries, whether or not it says that it is one.
+  if (failed && HoldsAnyOf(printed, {"outofresources", "out of resource:", "out of resources:"})) {
+    return "a configuration did not fit the device, as autotuners try some; the one that fits is cached by now";
   }
   const bool has_tuned = HoldsAnyOf(printed, {"autotun"});
   const bool lost_launch =
@@ -410,8 +432,8 @@ Judgement JudgeNcu(const PlanInput& input, const TriedCommand& tried) {
     if (tried.exit_code == 0) {
       judgement.failed = Fail(
           ErrorCode::kNoKernels, act, "no kernel was profiled: the command launched none that the options let through",
-          "check --stages, --kernel-name, --nvtx, --launch-skip and --launch-count, and that the command "
-          "reaches its kernels");
+          "check --stages, --kernel-name, --kernel-id, --nvtx, --nvtx-exclude, --launch-skip and --launch-count, "
+          "and that the command reaches its kernels; with --profile-from-start off also cudaProfilerStart");
     }
   } else if (!messages.first_error.empty()) {
     judgement.failed = Fail(ErrorCode::kToolFailed, act, "ncu says: " + messages.first_error,

@@ -44,6 +44,7 @@ struct NcuChoice {
   std::vector<std::string> users_metrics;  // as they are
   std::vector<std::string> nvtx_ranges;    // kernels in one of these, names or expressions of ncu's language, or
   std::vector<std::string> stages;         // in ranges of these names; both empty: all kernels
+  std::vector<std::string> nvtx_excluded;  // no kernels in these, as nvtx_ranges says it
   bool with_nvtx = false;                  // ranges are recorded, whichever kernels are collected
   bool with_source = false;
   bool names_stages = false;  // one more table, with the innermost range in place of the kernel's name
@@ -81,5 +82,8 @@ Judgement JudgeNcu(const PlanInput& input, const TriedCommand& tried);
 
 // "a,b" as a list; an empty part does not count.
 std::vector<std::string> CommaList(std::string_view text);
+
+// As CommaList, of ranges in ncu's language, where a comma behind a backslash is part of a name.
+std::vector<std::string> RangeList(std::string_view text);
 
 }  // namespace kprof

@@ -45,7 +45,7 @@ Result<ToolPlan> PlanAnnotation(const PlanInput& input) {
   choice.metrics.assign(std::begin(kLightNcuMetrics), std::end(kLightNcuMetrics));
   choice.with_nvtx = true;
   choice.names_stages = true;
-  choice.nvtx_ranges = CommaList(input.options["nvtx"]);
+  choice.nvtx_ranges = RangeList(input.options["nvtx"]);
   if (choice.nvtx_ranges.empty()) {
     ASSIGN_OR_RETURN(const std::vector<StageCost> stages,
                      ReadGivenStages(input.options["stages"], input.options[kParamsOption]));

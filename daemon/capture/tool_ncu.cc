@@ -25,7 +25,11 @@ constexpr ToolOption kNcuOptions[] = {
     {.name = "launch-skip",
      .type = ToolOptionType::kInteger,
      .usual = "",
-     .meaning = "Launches to leave out before the first that is profiled"},
+     .meaning = "Launches to leave out before the first that is profiled, of those that the filters let through"},
+    {.name = "launch-skip-before-match",
+     .type = ToolOptionType::kInteger,
+     .usual = "",
+     .meaning = "Launches to leave out first, whatever the filters say of them"},
     {.name = "launch-count",
      .type = ToolOptionType::kInteger,
      .usual = "",
@@ -34,10 +38,26 @@ constexpr ToolOption kNcuOptions[] = {
      .type = ToolOptionType::kText,
      .usual = "",
      .meaning = "Profile kernels whose demangled name this regular expression matches"},
+    {.name = "kernel-id",
+     .type = ToolOptionType::kText,
+     .usual = "",
+     .meaning = "Profile one invocation, as ncu says it: CONTEXT:STREAM:[NAME]:INVOCATION"},
     {.name = "nvtx",
      .type = ToolOptionType::kText,
      .usual = "",
      .meaning = "Profile kernels in this NVTX range (several: commas between), or in ncu's own language: D@range/"},
+    {.name = "nvtx-exclude",
+     .type = ToolOptionType::kText,
+     .usual = "",
+     .meaning = "Leave out kernels in this NVTX range; as --nvtx says it"},
+    {.name = "profile-from-start",
+     .type = ToolOptionType::kText,
+     .usual = "on",
+     .meaning = "off: profile nothing before the program calls cudaProfilerStart"},
+    {.name = "graph-profiling",
+     .type = ToolOptionType::kText,
+     .usual = "",
+     .meaning = "CUDA graphs by node (ncu's default), or each graph whole: graph"},
     {.name = "replay-mode",
      .type = ToolOptionType::kText,
      .usual = "kernel",
@@ -61,7 +81,8 @@ Result<ToolPlan> PlanNcu(const PlanInput& input) {
   choice.metrics.assign(std::begin(kLightNcuMetrics), std::end(kLightNcuMetrics));
   choice.metrics.insert(choice.metrics.end(), std::begin(kFullNcuMetrics), std::end(kFullNcuMetrics));
   choice.users_metrics = CommaList(input.options["metrics"]);
-  choice.nvtx_ranges = CommaList(input.options["nvtx"]);
+  choice.nvtx_ranges = RangeList(input.options["nvtx"]);
+  choice.nvtx_excluded = RangeList(input.options["nvtx-exclude"]);
   choice.with_source = input.options.IsOn("source");
   if (choice.with_source) choice.sections.emplace_back("SourceCounters");
   return PlanWithNcu(input, choice);

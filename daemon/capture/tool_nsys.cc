@@ -7,6 +7,7 @@
 
 #include "daemon/capture/ncu_answers.h"
 #include "daemon/capture/nsys_releases.h"
+#include "daemon/capture/tool_settings.h"
 #include "daemon/capture/vendor_program.h"
 #include "storage/base/environment.h"
 #include "storage/base/readable_text.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr std::string_view kNsysReport = "report.nsys-rep";
 constexpr std::string_view kNsysExport = "report.sqlite";
 constexpr char kNsysVersion[] = ".nsys-version";
+constexpr char kNsysExportLog[] = "export.log";
 
 constexpr ToolOption kNsysOptions[] = {
     {.name = "trace",
@@ -47,6 +49,8 @@ constexpr ToolOption kNsysOptions[] = {
 constexpr ToolOutput kNsysOutputs[] = {
     {.glob = kNsysExport, .reader = "nsys-sqlite", .required = true},
     {.glob = "*.nsys-rep"},
+    {.glob = kNsysExportLog},
+    {.glob = kToolSettingsFile},
     {.glob = "**", .reader = "auto"},
 };
 
@@ -137,9 +141,11 @@ Result<ToolPlan> PlanNsys(const PlanInput& input) {
                          (version.empty() ? "a version that it does not tell" : version) +
                          ", which kprof was not tried with; its export may be read in part");
   }
+  WriteToolSettings(input, {.version = version, .argv = argv});
   plan.after.push_back({.name = "export the report",
                         .argv = {std::string(input.program), "export", "--type", "sqlite", "--force-overwrite=true",
-                                 "--output", InFolder(input, kNsysExport), InFolder(input, kNsysReport)}});
+                                 "--output", InFolder(input, kNsysExport), InFolder(input, kNsysReport)},
+                        .stdout_file = kNsysExportLog});
   return plan;
 }
 

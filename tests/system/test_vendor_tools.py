@@ -96,6 +96,11 @@ class NcuTest(ToolTest):
         self.assertEqual(len(self.artifact(run, "report.csv").splitlines()), 3)
         run = self.capture("ncu", "--nvtx", "load")
         self.assertEqual(len(self.artifact(run, "report.csv").splitlines()), 3)
+        run = self.capture("ncu", "--nvtx-exclude", "multiply")
+        self.assertEqual(len(self.artifact(run, "report.csv").splitlines()), 3)
+        run = self.capture("ncu", "--kernel-id", "::matmul_kernel:2")
+        self.assertEqual(len(self.artifact(run, "report.csv").splitlines()), 3)
+        self.capture("ncu", "--profile-from-start", "off", expect="no_kernels")
 
     def test_a_report_that_is_cut_is_the_tools_failure(self):
         self.played.set(truncated=3)
@@ -326,7 +331,10 @@ class NsysTest(ToolTest):
     def test_a_capture_becomes_a_trace(self):
         run = self.capture("nsys")
         self.assertEqual(run["state"], "done")
-        self.assertEqual(names_of(run), ["report.nsys-rep", "report.sqlite", "roofline.svg", "stages.svg", "stdout.log", "timeline.svg"])
+        self.assertEqual(names_of(run), ["export.log", "report.nsys-rep", "report.sqlite", "roofline.svg", "stages.svg", "stdout.log", "timeline.svg", "tool.json"])
+        told = json.loads(self.artifact(run, "tool.json"))
+        self.assertEqual((told["tool"], told["argv"][1], "export" in told["argv"]), ("nsys", "profile", False))
+        self.assertNotIn("report.sqlite", self.ctl.run("logs", run["id"]).text)  # what our own step printed is no output of the command
         self.assertEqual(run["trace"]["slices"], 8)  # three kernels, three launches, two ranges
         rows = self.ctl.json("query", "--run", run["id"],
                              "SELECT count(*), sum(dur_ns) FROM slice WHERE category = 'kernel'")["rows"]

@@ -4,7 +4,8 @@ The file that NSIGHT_STAND_IN names has an object of JSON; each key may be absen
 
     version         of the tool
     launches        [{"name", "range", "duration_ns", "metrics": {NAME: VALUE}}], in their order; "range" is the
-                    push/pop range around it, for ncu also a list, the outermost first; "start_end" its other ranges
+                    push/pop range around it, for ncu also a list, the outermost first; "start_end" its other ranges,
+                    "after_start": true behind cudaProfilerStart
     registered      true: names of ranges are registered strings, as those of few programs are
     lacks           metrics that the device does not have, without the part behind the dot
     knows_metrics   false: --query-metrics fails

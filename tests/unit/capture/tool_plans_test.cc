@@ -116,6 +116,15 @@ INSTANTIATE_TEST_SUITE_P(
                     {"nvtx=D@a/,b/c"},
                     NCU "--set full --metrics METRICS --nvtx --nvtx-include D@a/ --nvtx-include b/c python bench.py"},
         PlannedLine{"ncu",
+                    {"nvtx=a\\,b,c", "nvtx-exclude=warm up"},
+                    NCU "--set full --metrics METRICS --nvtx --nvtx-include a\\,b --nvtx-include c --nvtx-include c/ "
+                        "--nvtx-exclude warm up --nvtx-exclude warm up/ python bench.py"},
+        PlannedLine{"ncu",
+                    {"profile-from-start=off", "graph-profiling=graph", "launch-skip-before-match=5",
+                     "kernel-id=::regex:gemm:3"},
+                    NCU "--set full --metrics METRICS --profile-from-start off --graph-profiling graph "
+                        "--launch-skip-before-match 5 --kernel-id ::regex:gemm:3 python bench.py"},
+        PlannedLine{"ncu",
                     {"source=true"},
                     NCU "--set full --section SourceCounters --metrics METRICS --import-source yes python bench.py"},
         PlannedLine{"ncu",
@@ -374,6 +383,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadToolOptions{"ncu", {"launch-count=0"}, "--launch-count"},
         BadToolOptions{"ncu", {"launch-skip=-1"}, "--launch-skip"}, BadToolOptions{"ncu", {"retry=10"}, "--retry"},
         BadToolOptions{"ncu", {"cache-control=flush"}, "use one of: all, none"},
+        BadToolOptions{"ncu", {"profile-from-start=later"}, "use one of: on, off"},
+        BadToolOptions{"ncu", {"graph-profiling=all"}, "use one of: node, graph"},
+        BadToolOptions{"ncu", {"launch-skip-before-match=-1"}, "it is negative"},
         BadToolOptions{"annotation", {"cache-control=l2"}, "read --cache-control"},
         BadToolOptions{"ncu", {"replay-mode=graph"}, "kernel, application, range, app-range"},
         BadToolOptions{"ncu", {"params={\"b\":}"}, "byte 5"}, BadToolOptions{"ncu", {"params=3"}, "plain value"},
@@ -468,6 +480,15 @@ TEST(Retries, AreForErrorsThatPass) {
   const Judgement last = planned.Judge({.exit_code = 1, .signal = {}, .printed = "", .number = 3});
   EXPECT_EQ(last.again, "");
   EXPECT_EQ(last.failed.code(), ErrorCode::kToolFailed);
+}
+
+// Triton's autotuner says nothing of itself; what does not fit is one of the configurations that it tries.
+TEST(Retries, AreForConfigurationsThatDoNotFit) {
+  const Planned planned("ncu", {"retry=1"});
+  planned.Write("ncu.log", "==ERROR== The application returned an error code (1).\n");
+  const char* printed = "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 262144\n";
+  EXPECT_THAT(planned.Judge({.exit_code = 1, .signal = {}, .printed = printed, .number = 1}).again,
+              HasSubstr("did not fit"));
 }
 
 TEST(Retries, AreNotForOthers) {
