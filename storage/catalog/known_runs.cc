@@ -13,7 +13,7 @@ Result<KnownRuns> ReadKnownRuns(Db& db, std::span<const std::string> runs) {
                    "key = 'version'), '') FROM runs WHERE id = ?1");
   for (const std::string& run : std::set<std::string>(runs.begin(), runs.end())) {
     select.BindText(1, run);
-    while (select.Next()) known[run] = {std::string(select.Text(0)), std::string(select.Text(1))};
+    while (select.Next()) known[run] = {std::string(select.Text(0)), std::string(select.Text(1)), ""};
     RETURN_IF_ERROR(select.status());
   }
   return known;

@@ -17,6 +17,7 @@ namespace kprof {
 struct KnownRun {
   std::string failure;  // the code of its error: "check_failed"; empty: it did not fail
   std::string version;  // its label `version`; empty: it has none
+  std::string stages;   // as its capture was given them: JSON. Not the catalog's: whoever can read files adds it
 };
 
 using KnownRuns = std::map<std::string, KnownRun>;  // by id

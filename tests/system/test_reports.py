@@ -39,7 +39,7 @@ class ReportTest(ReadsReports, ToolTest):
         self.check_headings(text)
         self.assertRegex(text, r"\| matmul_kernel \| \d+\.\d\d \|")
         # What the copy would gain is little of the whole: it takes 4 of 167 us.
-        self.assertIn("1. copy_bound_kernel — est. 1.2% gain — trigger: dram__bytes_read.sum=8970 KB\n   copy_kernel<float>: Fuse", text)
+        self.assertIn("1. copy_bound_kernel — est. 1.2% gain — trigger: gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed=91.25 %\n   copy_kernel<float>: Fuse", text)
         self.assertIn(" of the device's peak. No rule finds anything to gain in it.\n", text)
         self.assertIn(", tool ncu, NVIDIA H200.\n", text)  # no device was leased, so no clock was locked
 
@@ -53,6 +53,9 @@ class ReportTest(ReadsReports, ToolTest):
         self.assertEqual(multiply[0]["intensity_flop_per_byte"], 500)
         for number in ("tensor_percent", "dram_percent", "occupancy_percent", "compute_sol_percent"):
             self.assertIsInstance(multiply[0][number], (int, float), number)
+        # The analysis has the stages of the capture without being told.
+        asked = self.ctl.json("analyze", "roofline", run["id"])["result"]["stages"]
+        self.assertEqual([(row["stage"], row["flops"], row["bottleneck"]) for row in asked], [("multiply", 1e12, multiply[0]["bottleneck"])])
 
     def test_of_stages_in_another_form(self):
         for stages in ('[{"name": "multiply", "flops": 1e12, "bytes": 2e9, "note": "both GEMMs"}]',

@@ -21,6 +21,7 @@ bool IsEligible(const KernelFigures& of) {
 
 struct TopStall {
   double cycles = 0;
+  Quantity quantity = Quantity::kIssueLatency;
   std::string_view name;  // "long_scoreboard"
   std::string_view meaning;
 };
@@ -37,7 +38,7 @@ TopStall TopStallOf(const KernelFigures& of) {
   TopStall top;
   for (const auto& [quantity, name, meaning] : kStalls) {
     const auto cycles = of.Find(quantity);
-    if (cycles && *cycles > top.cycles) top = {*cycles, name, meaning};
+    if (cycles && *cycles > top.cycles) top = {*cycles, quantity, name, meaning};
   }
   return top;
 }
@@ -111,6 +112,7 @@ ReportRule WarpStalls() {
                 constexpr double kNotable = 0.3;
                 return StallShare(of) >= kNotable && of.headroom() >= 20;
               },
+          .trigger = [](const KernelFigures& of) { return TopStallOf(of).quantity; },
           .gain_percent = [](const KernelFigures& of) { return std::min(100 * StallShare(of), of.headroom()); },
           .message =
               [](const KernelFigures& of) {
@@ -129,24 +131,27 @@ ReportRule WarpStalls() {
 
 ReportRule ThreadDivergence() {
   using enum Quantity;
-  return {
-      .code = "thread_divergence",
-      .category = "compute",
-      .needs = {{kActiveThreads, kComputeSol}},
-      .is_triggered =
-          [](const KernelFigures& of) {
-            constexpr double kLeastThreads = 24;
-            return of[kActiveThreads] < kLeastThreads;
-          },
-      .gain_percent = [](const KernelFigures& of) { return (1 - of[kActiveThreads] / kThreadsOfWarp) * of.compute(); },
-      .message =
-          [](const KernelFigures& of) {
-            return "an instruction runs for " + TextOfNumber(of[kActiveThreads]) + " of 32 threads, on average";
-          },
-      .cause = "Threads of a warp take different branches",
-      .hint = "Branches by warp and not by thread; sort the work; no threads without work in a block",
-      .rationale = "A warp goes through each branch that one of its threads takes",
-      .source = "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#branching-and-divergence"};
+  return {.code = "thread_divergence",
+          .category = "compute",
+          .needs = {{kActiveThreads, kComputeSol}},
+          .is_triggered =
+              [](const KernelFigures& of) {
+                constexpr double kLeastThreads = 24;
+                return of[kActiveThreads] < kLeastThreads;
+              },
+          .gain_percent =
+              [](const KernelFigures& of) {
+                return std::min((1 - of[kActiveThreads] / kThreadsOfWarp) * of.compute(),
+                                KernelFigures::SavedAtMost(of.memory()));
+              },
+          .message =
+              [](const KernelFigures& of) {
+                return "an instruction runs for " + TextOfNumber(of[kActiveThreads]) + " of 32 threads, on average";
+              },
+          .cause = "Threads of a warp take different branches",
+          .hint = "Branches by warp and not by thread; sort the work; no threads without work in a block",
+          .rationale = "A warp goes through each branch that one of its threads takes",
+          .source = "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#branching-and-divergence"};
 }
 
 }  // namespace kprof

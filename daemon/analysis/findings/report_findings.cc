@@ -28,7 +28,7 @@ ReportEvidence EvidenceOfQuantity(const KernelFigures& of, Quantity quantity) {
   const QuantityWords& words = WordsOf(quantity);
   const std::optional<ReportSpread>& spread = of.Spread(quantity);
   ReportEvidence evidence{.metric = std::string(spread->metric), .value = spread->mean, .unit = words.unit};
-  evidence.interpretation = words.label;
+  evidence.interpretation = LabelOf(words, spread->metric);
   if (*words.healthy != '\0') {
     evidence.interpretation +=
         std::string(IsHealthy(words, spread->mean) ? ", healthy: " : ", not healthy: ") + words.healthy;
@@ -134,7 +134,11 @@ void ReportFindings::Ask(const KernelFigures& of) {
     found.gain_percent = std::clamp(rule.gain_percent(of), 0.0, 100.0);
     if (of.judged().duration) found.gain_ns = *found.gain_percent / 100 * TotalNsOf(of);
     found.message = rule.message(of);
-    for (const Quantity quantity : *set) found.evidence.push_back(EvidenceOfQuantity(of, quantity));
+    const Quantity first = rule.trigger != nullptr ? rule.trigger(of) : set->front();
+    found.evidence.push_back(EvidenceOfQuantity(of, first));
+    for (const Quantity quantity : *set) {
+      if (quantity != first) found.evidence.push_back(EvidenceOfQuantity(of, quantity));
+    }
     found.cause = rule.cause;
     found.hint = rule.hint;
     found.rationale = rule.rationale;

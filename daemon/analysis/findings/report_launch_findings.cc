@@ -40,6 +40,12 @@ OccupancyLimiter LimiterOf(const KernelFigures& of) {
   return limiter;
 }
 
+// A grid that does not fill the device once: what few blocks leave empty is few_waves' finding, and no limit of an SM
+// binds.
+bool IsSmallGrid(const KernelFigures& of) {
+  return of.Find(Quantity::kWaves).value_or(1) <= 1 - kNotableLoss;
+}
+
 // The share of the last wave's places that nobody has, of all waves.
 double TailOf(double waves) {
   const double whole = std::ceil(waves);
@@ -58,7 +64,7 @@ ReportRule LowOccupancy() {
                 constexpr double kHealthyTensor = 60;
                 constexpr double kHealthyDram = 70;
                 // Few warps suffice where they keep the tensor pipe or DRAM busy.
-                return of[kAchievedOccupancy] <= kHealthyOccupancy &&
+                return of[kAchievedOccupancy] <= kHealthyOccupancy && !IsSmallGrid(of) &&
                        of.judged().percents.tensor.value_or(0) <= kHealthyTensor &&
                        of.judged().percents.dram.value_or(0) <= kHealthyDram;
               },
@@ -86,7 +92,7 @@ ReportRule OccupancyLimit() {
       .is_triggered =
           [](const KernelFigures& of) {
             constexpr double kMostLimited = 50;
-            return of[kTheoreticalOccupancy] <= kMostLimited &&
+            return of[kTheoreticalOccupancy] <= kMostLimited && !IsSmallGrid(of) &&
                    of.judged().verdict.bottleneck == Bottleneck::kUnderutilized;
           },
       .gain_percent = [](const KernelFigures& of) { return std::min(100 - of[kTheoreticalOccupancy], of.headroom()); },
@@ -111,7 +117,7 @@ ReportRule OccupancyLoss() {
           .is_triggered =
               [](const KernelFigures& of) {
                 return of[kAchievedOccupancy] < of[kTheoreticalOccupancy] * (1 - 2 * kNotableLoss) &&
-                       of.judged().verdict.bottleneck == Bottleneck::kUnderutilized;
+                       !IsSmallGrid(of) && of.judged().verdict.bottleneck == Bottleneck::kUnderutilized;
               },
           .gain_percent =
               [](const KernelFigures& of) {
@@ -134,7 +140,7 @@ ReportRule FewWaves() {
           .category = "underutilized",
           .needs = {{kWaves, kComputeSol, kMemorySol}},
           // A persistent kernel has one block for each place, and just fills the device.
-          .is_triggered = [](const KernelFigures& of) { return of[kWaves] <= 1 - kNotableLoss; },
+          .is_triggered = &IsSmallGrid,
           .gain_percent = [](const KernelFigures& of) { return std::min(100 * (1 - of[kWaves]), of.headroom()); },
           .message =
               [](const KernelFigures& of) {

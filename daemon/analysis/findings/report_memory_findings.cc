@@ -97,7 +97,10 @@ ReportRule PoorL2Reuse() {
           .gain_percent =
               [](const KernelFigures& of) {
                 const double misses = 100 - of[kL2Hit];
-                return misses <= 0 || !Reuses(of) ? 0 : of[kDramThroughput] * (1 - (100 - kHealthyL2Hit) / misses);
+                if (misses <= 0 || !Reuses(of)) return 0.0;
+                // DRAM alone is relieved.
+                return std::min(of[kDramThroughput] * (1 - (100 - kHealthyL2Hit) / misses),
+                                KernelFigures::SavedAtMost(std::max({of.compute(), of.l1(), of.l2()})));
               },
           .message =
               [](const KernelFigures& of) {
@@ -124,7 +127,10 @@ ReportRule RegisterSpilling() {
                            of.Find(kSpillBytes).value_or(0) >
                        0;
               },
-          .gain_percent = [](const KernelFigures& of) { return 100 * SpilledShare(of); },
+          .gain_percent =
+              [](const KernelFigures& of) {
+                return std::min(100 * SpilledShare(of), KernelFigures::SavedAtMost(of.compute()));
+              },
           .message =
               [](const KernelFigures& of) {
                 const auto bytes = of.Find(kSpillBytes);
@@ -145,7 +151,10 @@ ReportRule UncoalescedAccess() {
           .category = "memory",
           .needs = {{kGlobalSectors, kGlobalSectorsIdeal, kMemorySol}, {kLoadCoalescing, kMemorySol}},
           .is_triggered = [](const KernelFigures& of) { return WastedSectors(of) >= kNotableShare; },
-          .gain_percent = [](const KernelFigures& of) { return WastedSectors(of) * of.memory(); },
+          .gain_percent =
+              [](const KernelFigures& of) {
+                return std::min(WastedSectors(of) * of.memory(), KernelFigures::SavedAtMost(of.compute()));
+              },
           .message =
               [](const KernelFigures& of) {
                 return TextOfPercent(100 * WastedSectors(of)) +
@@ -167,7 +176,12 @@ ReportRule BankConflicts() {
       .needs = {{kSharedWavefronts, kSharedWavefrontsIdeal, kL1Throughput},
                 {kLoadConflicts, kLoadWavefronts, kL1Throughput}},
       .is_triggered = [](const KernelFigures& of) { return WastedWavefronts(of) >= kNotableShare; },
-      .gain_percent = [](const KernelFigures& of) { return WastedWavefronts(of) * of[kL1Throughput]; },
+      .gain_percent =
+          [](const KernelFigures& of) {
+            // L1 alone is relieved.
+            return std::min(WastedWavefronts(of) * of[kL1Throughput],
+                            KernelFigures::SavedAtMost(std::max({of.compute(), of.l2(), of.dram()})));
+          },
       .message =
           [](const KernelFigures& of) {
             return TextOfPercent(100 * WastedWavefronts(of)) +
@@ -183,7 +197,7 @@ ReportRule CopyBoundKernel() {
   using enum Quantity;
   return {.code = "copy_bound_kernel",
           .category = "memory",
-          .needs = {{kDramReadBytes, kDramWriteBytes, kDramThroughput, kMemorySol}},
+          .needs = {{kDramThroughput, kDramReadBytes, kDramWriteBytes, kMemorySol}},
           .is_triggered =
               [](const KernelFigures& of) {
                 constexpr double kLeastBusy = 60;

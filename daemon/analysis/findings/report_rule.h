@@ -39,6 +39,12 @@ class KernelFigures {
   // 0 where it is not known.
   double compute() const { return judged_.percents.compute.value_or(0); }
   double memory() const { return judged_.percents.memory.value_or(0); }
+  // The percentages of single memories; 0 where they are not known.
+  double dram() const { return judged_.percents.dram.value_or(0); }
+  double l2() const { return judged_.percents.l2.value_or(0); }
+  double l1() const { return judged_.percents.l1.value_or(0); }
+  // At most so much is saved by whatever relieves other units than one of this throughput.
+  static double SavedAtMost(double throughput) { return 100 - throughput; }
   // From the busiest unit's throughput to 100 percent.
   double headroom() const { return judged_.verdict.headroom.value_or(100); }
 
@@ -57,6 +63,8 @@ struct ReportRule {
   // Sets of quantities: of one of them all must have values, and the first such set is the evidence.
   std::vector<std::vector<Quantity>> needs;
   bool (*is_triggered)(const KernelFigures& of) = nullptr;
+  // The quantity that says most, and comes first in the evidence; null: the first that is needed.
+  Quantity (*trigger)(const KernelFigures& of) = nullptr;
   // At most so much of the kernel's time: from 0 to 100.
   double (*gain_percent)(const KernelFigures& of) = nullptr;
   std::string (*message)(const KernelFigures& of) = nullptr;

@@ -134,28 +134,28 @@ class KernelsMaker {
       const std::string& unit = reports_.UnitOf(metric);
       const bool has_range = words != nullptr && *words->healthy != '\0';
       const bool is_healthy = has_range && IsHealthy(*words, spread->mean);
-      RETURN_IF_ERROR(
-          answer_.AddRow(kMetricRows, {kernel.run,
-                                       ValueOf(kernel.rank),
-                                       kernel.name,
-                                       metric,
-                                       NumberOrNull(spread->mean),
-                                       unit.empty() && words != nullptr ? text(words->unit) : text(unit.c_str()),
-                                       words != nullptr ? text(words->label) : AnalysisValue(),
-                                       words != nullptr ? text(words->section) : AnalysisValue(),
-                                       has_range ? text(words->healthy) : AnalysisValue(),
-                                       has_range ? AnalysisValue(static_cast<int64_t>(is_healthy)) : AnalysisValue(),
-                                       has_range && !is_healthy ? text(words->issue) : AnalysisValue(),
-                                       has_range && !is_healthy ? text(words->hint) : AnalysisValue(),
-                                       NumberOrNull(spread->min),
-                                       NumberOrNull(spread->p50),
-                                       NumberOrNull(spread->max),
-                                       spread->launches,
-                                       NumberOrNull(spread->p25),
-                                       NumberOrNull(spread->p75),
-                                       NumberOrNull(spread->p95),
-                                       NumberOrNull(spread->p99),
-                                       spread->std ? NumberOrNull(*spread->std) : AnalysisValue()}));
+      RETURN_IF_ERROR(answer_.AddRow(
+          kMetricRows, {kernel.run,
+                        ValueOf(kernel.rank),
+                        kernel.name,
+                        metric,
+                        NumberOrNull(spread->mean),
+                        unit.empty() && words != nullptr ? text(words->unit) : text(unit.c_str()),
+                        words != nullptr ? AnalysisValue(std::string(LabelOf(*words, metric))) : AnalysisValue(),
+                        words != nullptr ? text(words->section) : AnalysisValue(),
+                        has_range ? text(words->healthy) : AnalysisValue(),
+                        has_range ? AnalysisValue(static_cast<int64_t>(is_healthy)) : AnalysisValue(),
+                        has_range && !is_healthy ? text(words->issue) : AnalysisValue(),
+                        has_range && !is_healthy ? text(words->hint) : AnalysisValue(),
+                        NumberOrNull(spread->min),
+                        NumberOrNull(spread->p50),
+                        NumberOrNull(spread->max),
+                        spread->launches,
+                        NumberOrNull(spread->p25),
+                        NumberOrNull(spread->p75),
+                        NumberOrNull(spread->p95),
+                        NumberOrNull(spread->p99),
+                        spread->std ? NumberOrNull(*spread->std) : AnalysisValue()}));
     }
     return OkStatus();
   }

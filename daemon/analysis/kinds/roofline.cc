@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +26,8 @@ constexpr AnalysisOption kRooflineOptions[] = {
     {"policy", AnalysisType::kText, "sol-95-60", "",
      "What makes a verdict of percentages, and its parameters: sol-95-60,threshold=90,tensor=5"},
     {"stages", AnalysisType::kJson, "", "",
-     R"(Work of stages: {"STAGE": {"flops": N, "bytes": N, "dtype": "bf16"}}; STAGE is a range or a kernel)"},
+     R"(Work of stages: {"STAGE": {"flops": N, "bytes": N, "dtype": "bf16"}}; STAGE is a range or a kernel)"
+     " (default: those that captures were given)"},
     {"per-launch", AnalysisType::kBoolean, "false", "", "Also a row for each launch"},
 };
 
@@ -52,7 +54,8 @@ class RooflineMaker {
       RETURN_IF_ERROR(AddKernel(kernel));
       if (is_per_launch) RETURN_IF_ERROR(AddLaunches(kernel));
     }
-    for (const StageCost& stage : stages) RETURN_IF_ERROR(AddStage(stage));
+    for (const StageCost& stage : stages) RETURN_IF_ERROR(AddStage(stage, nullptr));
+    if (stages.empty()) RETURN_IF_ERROR(AddStagesOfRuns());
     RETURN_IF_ERROR(AddPolicies());
     answer_.SetFacts(
         {std::string(policy_.policy().name), static_cast<int64_t>(policy_.policy().version), policy_.ParametersJson()});
@@ -164,8 +167,27 @@ class RooflineMaker {
     return OkStatus();
   }
 
-  Status AddStage(const StageCost& stage) {
-    const std::vector<StageLaunches> found = FindStage(reports_, stage);
+  // Those that their captures were told.
+  Status AddStagesOfRuns() {
+    std::set<std::string> runs;
+    for (size_t part = 0; part < traces_.parts().size(); ++part) runs.insert(traces_.run(part));
+    for (const std::string& run : runs) {
+      const std::string stages = traces_.KnownOf(run).stages;
+      if (stages.empty()) continue;
+      const Result<std::vector<StageCost>> costs = ReadStageCosts(stages, "stages");
+      if (!costs.ok())
+        answer_.AddNote("the stages that run " + run + " was given are left out: " + costs.status().why());
+      for (const StageCost& stage : costs.ok() ? *costs : std::vector<StageCost>()) {
+        RETURN_IF_ERROR(AddStage(stage, &run));
+      }
+    }
+    return OkStatus();
+  }
+
+  // `run`: in its launches alone; null: in all.
+  Status AddStage(const StageCost& stage, const std::string* run) {
+    std::vector<StageLaunches> found = FindStage(reports_, stage);
+    if (run != nullptr) std::erase_if(found, [run](const StageLaunches& of) { return of.run != *run; });
     if (found.empty()) {
       answer_.AddNote("stage '" + stage.stage + "': no range and no kernel has that name, so it is left out");
     }
@@ -184,12 +206,13 @@ class RooflineMaker {
       if (work.ns <= 0) warnings.emplace_back("no launch of it has a duration");
       if (!measured.warning().empty()) warnings.push_back(measured.warning());
       AddWhatIsAbovePeaks(point, warnings);
-      if (stage.flops && !point.rate) {
+      if (stage.flops && *stage.flops > 0 && !point.rate) {
         warnings.push_back(stage.dtype.empty() ? "it has no dtype, so that its peak is not known"
                                                : "no peak of " + stage.dtype + " is known for this device");
       }
       const ReportKernel launches{.run = of.run, .rank = of.rank, .launches = of.launches};
-      const RoofPercents percents = PercentsOf(reports_, launches);
+      const JudgedKernel judged = JudgeKernel(reports_, launches, policy_);
+      const RoofPercents& percents = judged.percents;
       const std::optional<ReportSpread> occupancy = reports_.SpreadOf(launches, Quantity::kAchievedOccupancy);
       RETURN_IF_ERROR(answer_.AddRow(kRoofStages, {of.run,
                                                    ValueOf(of.rank),
@@ -222,7 +245,9 @@ class RooflineMaker {
                                                    ValueIn(both.rate),
                                                    ValueIn(both.bandwidth),
                                                    WordOf(both.confidence()),
-                                                   WordOf(both.source())}));
+                                                   WordOf(both.source()),
+                                                   std::string(BottleneckName(judged.verdict.bottleneck)),
+                                                   WordOf(judged.verdict.memory_level)}));
     }
     return OkStatus();
   }
@@ -392,7 +417,7 @@ AnalysisKind Roofline() {
                        {"ridge_flop_per_byte", kReal, "", "FLOP/byte; peak_tflops x 1000 / peak_gb_s"},
                        {"attainable_tflops", kReal, "", "TFLOP/s; the least of the peak and intensity x bandwidth"},
                        {"attainable_percent", kReal, "percent", "The least time at the peaks, of duration_ns"},
-                       {"bound", kText, "", "compute above the ridge, memory below it"},
+                       {"bound", kText, "", "By flops and bytes: compute above the ridge, memory below it"},
                        {"peak_tflops", kReal, "", "TFLOP/s; of the dtype, dense"},
                        {"peak_gb_s", kReal, "", "GB/s; of DRAM"},
                        {"peak_confidence", kText, "", "How sure peak_tflops is"},
@@ -406,7 +431,9 @@ AnalysisKind Roofline() {
                        {"measured_tflops", kReal, "", "TFLOP/s; as in kernels"},
                        {"measured_gb_s", kReal, "", "GB/s; as in kernels"},
                        {"measured_confidence", kText, "", "As in kernels"},
-                       {"measured_source", kText, "", "As in kernels"}}},
+                       {"measured_source", kText, "", "As in kernels"},
+                       {"bottleneck", kText, "", "As in kernels, of its launches by time"},
+                       {"memory_level", kText, "", "As in kernels"}}},
                      {"launches",
                       {{"run", kText, "", "The run", true},
                        {"rank", kInteger, "", "The rank; null where nobody knows it"},

@@ -1,6 +1,7 @@
 // The block that a kernel's development log gets for each version; its words are a contract (docs/reports.md).
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "daemon/analysis/report/report_files.h"
 #include "daemon/analysis/report/report_words.h"
@@ -53,13 +54,15 @@ std::string WriteDevelopmentLog(const Report& report) {
     if (name != "dtype") conditions += ", " + name + "=" + value;
   }
   const ReportStage first = report.stages.empty() ? ReportStage() : report.stages.front();
-  const std::optional<double> us = Micro(first.duration_ns);
+  // A version may have several kernels: its time is that of a launch of each.
+  const bool has_round = report.round_ns.has_value();
+  const std::optional<double> us = Micro(has_round ? report.round_ns : first.duration_ns);
   const auto percent = [](std::optional<double> value) {
     return value ? NumberText(value, 0) + "%" : std::string(kUnknownNumber);
   };
   const LogRow rows[] = {
       {"Duration", us ? NumberText(us, 2) + " μs" : std::string(kUnknownNumber),
-       VersusPrevious(report, "Duration", true)},
+       VersusPrevious(report, has_round ? "All stages" : "Duration", true)},
       {"Achieved TFLOPs/s", NumberText(first.tflop_per_s, 2), VersusPrevious(report, "Achieved TFLOPs/s", false)},
       {"Achieved GB/s", NumberText(first.gb_per_s, 2), VersusPrevious(report, "Achieved GB/s", false)},
       {"Occupancy", percent(first.occupancy_percent), VersusPrevious(report, "Occupancy", false)},
@@ -79,10 +82,18 @@ std::string WriteDevelopmentLog(const Report& report) {
   }
   if (shown == 0) text += "- none that a rule knows\n";
   text += "\n**Insights**:\n- " + report.root_cause + "\n";
+  std::set<std::string> hints;
   for (size_t i = 0; i < shown; ++i) {
     const std::string& hint = report.opportunities[i].hint;
-    if (!hint.empty() && hint == AdviceOf(report.opportunities[i])) text += "- " + hint + "\n";
+    const bool is_new = !hint.empty() && hint == AdviceOf(report.opportunities[i]) && hints.insert(hint).second;
+    if (is_new) text += "- " + hint + "\n";
   }
+  std::set<std::string> doubts;
+  for (const TrustReason& reason : report.trust) doubts.insert(reason.message);
+  for (const std::string& note : report.notes) {
+    if (note.starts_with("stage ") || note.starts_with("the baseline ")) doubts.insert(note);
+  }
+  for (const std::string& doubt : doubts) text += "- Doubt: " + doubt + "\n";
   return text;
 }
 

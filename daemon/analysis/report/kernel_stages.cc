@@ -106,7 +106,11 @@ class KernelStages {
       stage.occupancy_percent = rows.Number(row, "occupancy_percent");
       stage.compute_sol_percent = rows.Number(row, "compute_sol_percent");
       stage.memory_sol_percent = rows.Number(row, "memory_sol_percent");
-      stage.bottleneck = rows.Text(row, "bound");
+      stage.bottleneck = rows.Text(row, "bottleneck");
+      stage.memory_level = rows.Text(row, "memory_level");
+      // Where no throughput was measured, its work tells on which side of the ridge it is.
+      const bool is_judged = !stage.bottleneck.empty() && stage.bottleneck != "unknown";
+      if (!is_judged) stage.bottleneck = rows.Text(row, "bound");
       TakePlace(rows, row, stage);
       NoteWarnings(stage.name, rows.Text(row, "warnings"));
     }
@@ -119,9 +123,15 @@ class KernelStages {
   }
 
   void AddKernels(const KernelReports& reports, const AnswerTable& rows) {
+    std::map<std::string, std::pair<double, double>> rounds;  // by name: the mean of each rank, and how many ranks
     for (const ReportKernel& kernel : reports.kernels()) {
       const std::optional<ReportSpread> time = reports.SpreadOf(kernel, Quantity::kDuration);
-      if (time) report_.measured_ns = report_.measured_ns.value_or(0) + time->sum;
+      if (time) {
+        report_.measured_ns = report_.measured_ns.value_or(0) + time->sum;
+        auto& [ns, ranks] = rounds[kernel.name];
+        ns += time->mean;
+        ++ranks;
+      }
       if (report_.device.empty()) report_.device = kernel.device_name;
       if (report_.stages.size() == kMostStages) continue;
       ReportStage& stage = report_.stages.emplace_back();
@@ -148,6 +158,7 @@ class KernelStages {
         break;
       }
     }
+    for (const auto& [name, of] : rounds) report_.round_ns = report_.round_ns.value_or(0) + of.first / of.second;
     TellApart(reports);
   }
 
@@ -184,6 +195,7 @@ class KernelStages {
     stage.flop_per_byte = rows.Number(row, "intensity_flop_per_byte");
     stage.tflop_per_s = rows.Number(row, "achieved_tflops");
     stage.attainable_tflop_per_s = rows.Number(row, "attainable_tflops");
+    stage.attainable_percent = rows.Number(row, "attainable_percent");
     stage.gb_per_s = rows.Number(row, "achieved_gb_s");
     ReportRoof& roof = report_.roof;
     const std::optional<double> rate = rows.Number(row, "peak_tflops");

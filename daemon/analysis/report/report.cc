@@ -96,7 +96,7 @@ class ReportMaker {
   std::string LongestKernel() const {
     const auto kernel = std::find_if(report_.stages.begin(), report_.stages.end(),
                                      [](const ReportStage& stage) { return !stage.is_named; });
-    return kernel == report_.stages.end() ? of_.run.tool : kernel->name;
+    return kernel == report_.stages.end() ? "no kernel" : kernel->name;
   }
 
   Status AddKernels() {
@@ -113,6 +113,10 @@ class ReportMaker {
     const ReportStage& first = report_.stages.front();
     const double whole_ns = report_.measured_ns.value_or(0);
     std::string cause = first.name;
+    if (!first.compute_sol_percent && !first.memory_sol_percent) {
+      return cause + ": the report has no throughput of compute and memory, so nothing says what bounds it" +
+             (first.total_ns ? "." : ", and no durations.") + (says.empty() ? "" : " " + SentenceOf(says));
+    }
     if (whole_ns > 0 && first.total_ns)
       cause += " takes " + NumberText(*first.total_ns / whole_ns * 100, 0) + " % of the time";
     cause += ": compute at " + NumberText(first.compute_sol_percent, 1) + " %, memory at " +
@@ -128,13 +132,22 @@ class ReportMaker {
     RETURN_IF_ERROR(AddOpportunities(of_, kernels, false, stop_, report_).status());
     // A timeline alone does not say whether kernels wait for memory or compute.
     const std::optional<double> idle = TimelineShare("idle");
-    report_.bottleneck = idle.value_or(0) >= kIdleIsMost ? "Latency" : "Unknown";
+    if (!idle || report_.stages.empty()) {
+      report_.bottleneck = "Unknown";
+      report_.timeline.clear();
+      report_.root_cause = "No work of a device is in this trace: it has what the host did alone.";
+      return OkStatus();
+    }
+    const bool has_computed = TimelineShare("compute").value_or(0) > 0;
+    report_.bottleneck = has_computed && *idle >= kIdleIsMost ? "Latency" : "Unknown";
     report_.root_cause = "The device was idle for " + NumberText(idle, 1) + " % of the time and computed for " +
                          NumberText(TimelineShare("compute"), 1) + " %.";
     if (!report_.opportunities.empty()) {
       report_.root_cause += " " + SentenceOf(report_.opportunities.front().message);
     }
-    if (report_.bottleneck == "Unknown") {
+    if (!has_computed) {
+      report_.notes.emplace_back("no kernel is in the trace: its device only moved or set memory");
+    } else if (report_.bottleneck == "Unknown") {
       report_.notes.push_back("a timeline does not tell memory from compute: capture with annotation or ncu for that");
     }
     return OkStatus();
@@ -212,25 +225,34 @@ void AddChanges(const Report& baseline, Report& report) {
   report.baseline_id = baseline.run_id;
   if (report.stages.empty() || baseline.stages.empty()) return;
   const ReportStage& now = report.stages.front();
-  // The stage of the same name, else the longest: a new version of a kernel may be called otherwise.
+  // The stage of the same name; the only one where there is one alone, as a new version may be called otherwise.
   const auto same = std::find_if(baseline.stages.begin(), baseline.stages.end(),
                                  [&now](const ReportStage& stage) { return stage.name == now.name; });
-  const ReportStage& before = same == baseline.stages.end() ? baseline.stages.front() : *same;
-  if (before.name != now.name) {
-    report.notes.push_back("the baseline has no " + now.name + ": its longest, " + before.name +
+  ReportStage before;
+  if (same != baseline.stages.end()) {
+    before = *same;
+  } else if (report.stages.size() == 1 && baseline.stages.size() == 1) {
+    before = baseline.stages.front();
+    report.notes.push_back("the baseline has no " + now.name + ": its only stage, " + before.name +
                            ", is compared with it");
+  } else {
+    report.notes.push_back("the baseline has no " + now.name + ": all stages together are compared");
   }
   constexpr double kUsPerNs = 1e-3;
   report.changes = {
       {"Duration", "us", ScaledBy(before.duration_ns, kUsPerNs), ScaledBy(now.duration_ns, kUsPerNs)},
-      {"All stages", "us", ScaledBy(baseline.measured_ns, kUsPerNs), ScaledBy(report.measured_ns, kUsPerNs)},
+      {"All stages", "us", ScaledBy(baseline.round_ns, kUsPerNs), ScaledBy(report.round_ns, kUsPerNs)},
       {"Achieved TFLOPs/s", "", before.tflop_per_s, now.tflop_per_s},
       {"Achieved GB/s", "", before.gb_per_s, now.gb_per_s},
       {"TC Util", "%", before.tensor_percent, now.tensor_percent},
       {"DRAM", "%", before.dram_percent, now.dram_percent},
       {"Occupancy", "%", before.occupancy_percent, now.occupancy_percent},
   };
-  std::erase_if(report.changes, [](const ReportChange& change) { return !change.previous && !change.current; });
+  const bool is_same_stage = !before.name.empty();
+  std::erase_if(report.changes, [is_same_stage](const ReportChange& change) {
+    const bool is_of_all = change.metric == "All stages";
+    return (!change.previous && !change.current) || (!is_same_stage && !is_of_all);
+  });
   const auto differ = [&report](const char* what, const std::string& one, const std::string& other) {
     if (one == other) return;
     report.trust.push_back({"conditions_differ", std::string(what) +

@@ -37,6 +37,7 @@ struct ReportStage {
   std::optional<double> flop_per_byte;
   std::optional<double> tflop_per_s;
   std::optional<double> attainable_tflop_per_s;
+  std::optional<double> attainable_percent;  // the least time at the peaks, of its time
   std::optional<double> gb_per_s;
 };
 
@@ -132,6 +133,7 @@ struct Report {
   std::vector<std::pair<std::string, std::string>> configuration;  // of params.json: b, s, t, dtype first
   std::vector<ReportStage> stages;                                 // those with a name, then kernels; the longest first
   std::optional<double> measured_ns;             // of all kernels' launches: named stages and kernels overlap
+  std::optional<double> round_ns;                // a launch of each kernel; of a trace: nothing
   std::string bottleneck;                        // Memory, Compute, Latency, Balanced, Unknown
   std::string root_cause;                        // two sentences at most
   std::vector<ReportOpportunity> opportunities;  // the largest gain first

@@ -23,6 +23,29 @@ bool IsHeading(std::string_view name) {
   return std::find(kHeading.begin(), kHeading.end(), name) != kHeading.end();
 }
 
+// "[1,2]", "{a=1}": a list or an object within a list.
+std::string NestedText(const GivenJson& value) {
+  const bool is_list = value.kind == GivenJson::Kind::kList;
+  if (!is_list && value.kind != GivenJson::Kind::kObject) return value.text;
+  std::string text;
+  for (size_t i = 0; i < value.items.size(); ++i) {
+    text += (text.empty() ? "" : ",") + (is_list ? "" : value.names[i] + "=") + NestedText(value.items[i]);
+  }
+  return (is_list ? "[" : "{") + text + (is_list ? "]" : "}");
+}
+
+// An object's members are parameters as those around it are: tile.M.
+void AddParameter(const std::string& name, const GivenJson& value,
+                  std::vector<std::pair<std::string, std::string>>& parameters) {
+  if (value.kind != GivenJson::Kind::kObject) {
+    parameters.emplace_back(name, NestedText(value));
+    return;
+  }
+  for (size_t i = 0; i < value.names.size(); ++i) {
+    AddParameter(name + "." + value.names[i], value.items[i], parameters);
+  }
+}
+
 std::string TextOf(const GivenJson* value) {
   return value == nullptr ? std::string() : value->text;
 }
@@ -55,9 +78,8 @@ std::vector<std::pair<std::string, std::string>> ConfigurationOf(const std::stri
   std::vector<std::pair<std::string, std::string>> members;
   for (size_t i = 0; i < json->names.size(); ++i) {
     const std::string& name = json->names[i];
-    const GivenJson& value = json->items[i];
-    const bool is_plain = value.kind != GivenJson::Kind::kList && value.kind != GivenJson::Kind::kObject;
-    if (is_plain && !IsHeading(name)) members.emplace_back(name, value.text);
+    const bool is_of_stages = name == "stages" && json->items[i].kind != GivenJson::Kind::kText;
+    if (!IsHeading(name) && !is_of_stages) AddParameter(name, json->items[i], members);
   }
   std::stable_sort(members.begin(), members.end(),
                    [](const auto& a, const auto& b) { return PlaceOf(a.first) < PlaceOf(b.first); });

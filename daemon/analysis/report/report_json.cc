@@ -49,6 +49,7 @@ std::string StageJson(const ReportStage& stage) {
       .Number("intensity_flop_per_byte", stage.flop_per_byte)
       .Number("achieved_tflop_per_s", stage.tflop_per_s)
       .Number("attainable_tflop_per_s", stage.attainable_tflop_per_s)
+      .Number("attainable_percent", stage.attainable_percent)
       .Number("achieved_gb_per_s", stage.gb_per_s)
       .Take();
 }
@@ -105,6 +106,7 @@ std::string WriteReportJson(const Report& report) {
              .Raw("configuration", configuration.Take())
              .Raw("stages", ArrayText(report.stages, StageJson))
              .Number("measured_ns", report.measured_ns)
+             .Number("round_ns", report.round_ns)
              .Raw("timeline_percent", timeline.Take())
              .Raw("timeline", TimelineJson(report))
              .Text("bottleneck", BottleneckText(report))

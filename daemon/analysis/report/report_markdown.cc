@@ -5,6 +5,7 @@
 #include "daemon/analysis/report/report_files.h"
 #include "daemon/analysis/report/report_timeline.h"
 #include "daemon/analysis/report/report_words.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
@@ -21,17 +22,35 @@ std::string MarkdownRow(const std::vector<std::string>& cells) {
   return row + "\n";
 }
 
+// b, s, t and dtype are there, whether or not the run has them: scripts look for that row.
 std::string ConfigurationTable(const Report& report) {
-  if (report.configuration.empty()) return "No parameters: a capture has them with --params.\n";
+  constexpr std::string_view kAlways[] = {"b", "s", "t", "dtype"};
+  std::vector<std::pair<std::string, std::string>> columns;
+  for (const std::string_view name : kAlways) columns.emplace_back(name, kUnknownNumber);
+  for (const auto& [name, value] : report.configuration) {
+    const auto known = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return one.first == name; });
+    if (known == columns.end()) {
+      columns.emplace_back(name, value);
+    } else {
+      known->second = value;
+    }
+  }
   std::vector<std::string> names;
   std::vector<std::string> values;
   std::string rule = "|";
-  for (const auto& [name, value] : report.configuration) {
+  for (const auto& [name, value] : columns) {
     names.push_back(CellText(name));
     values.push_back(CellText(value));
     rule += std::string(names.back().size() + 2, '-') + "|";
   }
-  return MarkdownRow(names) + rule + "\n" + MarkdownRow(values);
+  const std::string table = MarkdownRow(names) + rule + "\n" + MarkdownRow(values);
+  return report.configuration.empty() ? table + "\nNo parameters: a capture has them with --params.\n" : table;
+}
+
+// Template arguments of hundreds of characters stay in report.json.
+std::string ShownName(const std::string& name) {
+  constexpr size_t kShownNameBytes = 80;
+  return CellText(ClippedText(name, kShownNameBytes));
 }
 
 std::string StagesTable(const Report& report) {
@@ -41,7 +60,7 @@ std::string StagesTable(const Report& report) {
   for (size_t i = 0; i < report.stages.size() && i < kMostStageRows; ++i) {
     const ReportStage& stage = report.stages[i];
     const std::optional<double> us = stage.duration_ns ? std::optional(*stage.duration_ns / kNsPerUs) : std::nullopt;
-    text += MarkdownRow({CellText(stage.name), NumberText(us, 2), NumberText(stage.tensor_percent, 1),
+    text += MarkdownRow({ShownName(stage.name), NumberText(us, 2), NumberText(stage.tensor_percent, 1),
                          NumberText(stage.dram_percent, 1), NumberText(stage.occupancy_percent, 1),
                          stage.bottleneck.empty() ? std::string(kUnknownNumber) : stage.bottleneck,
                          stage.issue.empty() ? std::string(kUnknownNumber) : CellText(stage.issue)});
@@ -71,7 +90,7 @@ std::string Opportunities(const Report& report) {
     const ReportOpportunity& one = report.opportunities[i];
     text += std::to_string(i + 1) + ". " + CellText(one.name) + " — est. " + NumberText(one.gain_percent, 1) +
             "% gain — trigger: " + CellText(one.trigger) + "\n";
-    const std::string of = one.kernel.empty() || report.stages.size() == 1 ? "" : CellText(one.kernel) + ": ";
+    const std::string of = one.kernel.empty() || report.stages.size() == 1 ? "" : ShownName(one.kernel) + ": ";
     const std::string advice = AdviceOf(one);
     if (!advice.empty()) text += "   " + of + CellText(advice) + "\n";
   }
@@ -102,7 +121,7 @@ std::string BaselineTable(const Report& report) {
 
 std::string WriteReportMarkdown(const Report& report) {
   std::string text =
-      "## Profile: " + CellText(report.kernel) + (report.version.empty() ? "" : " " + CellText(report.version)) + "\n";
+      "## Profile: " + ShownName(report.kernel) + (report.version.empty() ? "" : " " + CellText(report.version)) + "\n";
   text += "\n### Configuration\n" + ConfigurationTable(report);
   text += "\n### Stages\n" + StagesTable(report) + MeasuredCeiling(report.roof);
   if (!report.timeline.empty()) text += "\n" + TimelineMarkdown(report);

@@ -147,11 +147,9 @@ class VerboseReport {
     for (const ReportStage& stage : report_.stages) {
       if (!stage.tflop_per_s && !stage.gb_per_s) continue;
       const auto amount = [](const std::optional<double>& value) { return value ? AmountText(*value) : std::string(); };
-      const bool has_both = stage.tflop_per_s && stage.attainable_tflop_per_s && *stage.attainable_tflop_per_s > 0;
       table.AddRow({stage.name, stage.duration_ns ? MeasuredText(*stage.duration_ns, "ns") : "",
                     amount(stage.flop_per_byte), amount(stage.tflop_per_s), amount(stage.attainable_tflop_per_s),
-                    has_both ? PercentText(*stage.tflop_per_s / *stage.attainable_tflop_per_s * 100) : "",
-                    amount(stage.gb_per_s)});
+                    stage.attainable_percent ? PercentText(*stage.attainable_percent) : "", amount(stage.gb_per_s)});
     }
     if (table.empty()) return "";
     std::string text = "\n## Roofline\n\n" + table.Text();

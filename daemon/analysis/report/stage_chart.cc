@@ -26,7 +26,8 @@ std::string ColourOf(const ReportStage& stage) {
   if (stage.bottleneck == "memory") return "#1b6ca8";
   if (stage.bottleneck == "compute") return "#c0392b";
   if (stage.bottleneck == "balanced") return "#2e7d32";
-  return "#d68910";
+  if (stage.bottleneck == "underutilized") return "#d68910";
+  return "#9e9e9e";
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ std::string DrawStages(const Report& report) {
       "<text x=\"10\" y=\"20\" font-weight=\"bold\">Stages: " + XmlText(report.kernel + " " + report.version) +
       "</text>\n" +
       "<text x=\"10\" y=\"40\">share of the time, by what binds it: blue memory, red compute, green both, "
-      "orange neither</text>\n";
+      "orange neither, grey not known</text>\n";
   if (shown == 0) text += "<text x=\"10\" y=\"" + NumberText(kBarsTop + 14, 0) + "\">nothing was measured</text>\n";
   for (size_t i = 0; i < shown; ++i) {
     const ReportStage& stage = report.stages[i];

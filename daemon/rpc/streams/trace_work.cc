@@ -1,11 +1,29 @@
 #include "daemon/rpc/streams/trace_work.h"
 
+#include <string>
 #include <utility>
 
+#include "daemon/launch/given/json_text.h"
+#include "daemon/launch/given/stage_costs.h"
 #include "storage/catalog/device_records.h"
 #include "storage/catalog/known_runs.h"
 
 namespace kprof {
+namespace {
+
+// Empty where the run was given none, or its files cannot be read: they are an offer, and options say the same.
+std::string StagesGivenTo(const std::string& run, const ServiceContext& context) {
+  const auto read = [&](const char* name) {
+    const Result<std::string> text = ReadWholeFile(context.files, context.catalog.layout().ArtifactPath(run, name),
+                                                   static_cast<int64_t>(kMostJsonBytes));
+    return text.ok() ? *text : std::string();
+  };
+  const std::string stages = read("stages.json");
+  const Result<std::string> text = GivenStagesText(stages, read("params.json"));
+  return text.ok() ? *text : std::string();
+}
+
+}  // namespace
 
 TraceWork::TraceWork(std::string act, const Limits& limits, std::stop_token stop, LongWork long_work)
     : act_(std::move(act)),
@@ -48,6 +66,7 @@ Result<AnalysisTraces> TraceWork::Open(const ServiceContext& context, std::span<
   ASSIGN_OR_RETURN(KnownRuns known_runs, ReadKnownRuns(*reader, runs));
   AnalysisTraces traces(
       open, runs, [this](int64_t bytes) { return memory_.Take(bytes); }, std::move(ceilings));
+  for (auto& [run, known] : known_runs) known.stages = StagesGivenTo(run, context);
   traces.Keep(std::move(known_runs));
   return traces;
 }

@@ -212,6 +212,49 @@ TEST_F(ReportFindingsTest, WhatIsMissingOfThePeakIsAllThatMoreBlocksGain) {
   EXPECT_NEAR(answer.Real("findings", row, "gain_percent"), 3, 1e-9);
 }
 
+// What relieves one unit saves no more than the others leave.
+TEST_F(ReportFindingsTest, OtherUnitsBoundWhatMemorySaves) {
+  report().AddLaunch("k", SolOf(1e5, 88, 90,
+                                {{kDramName, 90},
+                                 {kL1Name, 90},
+                                 {kL2HitName, 20},
+                                 {kTensorName, 85},
+                                 {"memory_l1_wavefronts_shared", 1000},
+                                 {"memory_l1_wavefronts_shared_ideal", 100},
+                                 {"memory_l2_theoretical_sectors_global", 400},
+                                 {"memory_l2_theoretical_sectors_global_ideal", 100}}));
+  const NamedAnswer answer = Ask("findings");
+  const auto gain = [&answer](const char* code) {
+    return answer.Real("findings", answer.Find("findings", "code", code), "gain_percent");
+  };
+  EXPECT_NEAR(gain("uncoalesced_access"), 12, 1e-9);  // compute is at 88 %
+  EXPECT_NEAR(gain("bank_conflicts"), 10, 1e-9);      // DRAM at 90 %
+  EXPECT_NEAR(gain("poor_l2_reuse"), 10, 1e-9);       // L1 at 90 %
+}
+
+// 10 blocks: no resource of an SM is short.
+TEST_F(ReportFindingsTest, ASmallGridIsOneFinding) {
+  report().AddLaunch("k", SolOf(1e5, 2, 3,
+                                {{kTheoreticalName, 25},
+                                 {kOccupancyName, 12},
+                                 {kWavesName, 0.05},
+                                 {"launch__occupancy_limit_registers", 2},
+                                 {"launch__occupancy_limit_shared_mem", 8},
+                                 {"launch__occupancy_limit_blocks", 32},
+                                 {"launch__occupancy_limit_warps", 8}}));
+  const NamedAnswer answer = Ask("findings");
+  EXPECT_EQ(answer.rows("findings"), 1);
+  EXPECT_EQ(answer.Text("findings", 0, "code"), "few_waves");
+}
+
+TEST_F(ReportFindingsTest, WhatTriggeredComesFirstInTheEvidence) {
+  report().AddLaunch("k", With(SolOf(1e5, 20, 30), Stalls(20, 10)));
+  const NamedAnswer answer = Ask("findings");
+  const size_t row = answer.Find("findings", "code", "warp_stalls");
+  EXPECT_THAT(answer.Text("findings", row, "evidence"),
+              testing::StartsWith("[{\"metric\":\"smsp__average_warps_issue_stalled_long_scoreboard"));
+}
+
 TEST_F(ReportFindingsTest, AllThatLimitsTheOccupancyIsNamed) {
   report().AddLaunch("k", SolOf(1e5, 20, 30,
                                 {{kTheoreticalName, 12.5},
@@ -255,7 +298,7 @@ TEST_F(ReportFindingsTest, MarksOfLinksAreTakenOutOfMessages) {
 }
 
 TEST_F(ReportFindingsTest, DiagnosisHasCategoryCausesWithEvidenceAndFixes) {
-  report().AddLaunch("k", SolOf(1e5, 20, 30, {{kOccupancyName, 10}, {kWavesName, 0.5}}));
+  report().AddLaunch("k", SolOf(1e5, 20, 30, {{kOccupancyName, 10}, {kWavesName, 1.5}}));
   const NamedAnswer answer = Ask("findings");
   ASSERT_EQ(answer.rows("diagnosis"), 1);
   EXPECT_EQ(answer.Text("diagnosis", 0, "category"), "underutilized");
@@ -266,7 +309,7 @@ TEST_F(ReportFindingsTest, DiagnosisHasCategoryCausesWithEvidenceAndFixes) {
                                 "\",\"value\":10,\"interpretation\":\"Achieved occupancy, not healthy: > 25\"}"));
   EXPECT_THAT(causes, HasSubstr("\"fixes\":[{\"fix\":\"Reduce the tile size"));
   EXPECT_THAT(answer.Text("diagnosis", 0, "recommended_fixes"), testing::StartsWith("[\"Reduce the tile size"));
-  EXPECT_THAT(answer.Text("diagnosis", 0, "reasoning"), HasSubstr("The grid does not fill the device"));
+  EXPECT_THAT(answer.Text("diagnosis", 0, "reasoning"), HasSubstr("The last wave of blocks is not full"));
 }
 
 TEST_F(ReportFindingsTest, BytesOfAStageAboveThePeakAreSuspected) {

@@ -113,6 +113,18 @@ TEST_F(RooflineTest, AnyMetricOfTheTensorPipeTellsOfItsUse) {
   }
 }
 
+// A page has a metric for each operation of the pipe.
+TEST_F(RooflineTest, TheBusiestOperationOfTheTensorPipeCounts) {
+  report().AddLaunch("gemm_s8",
+                     SolOf(1e5, 92, 30,
+                           {{"sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active", 0},
+                            {"sm__pipe_tensor_op_imma_cycles_active.avg.pct_of_peak_sustained_active", 91},
+                            {"sm__inst_executed_pipe_tensor_op_imma.avg.pct_of_peak_sustained_active", 99}}));
+  const NamedAnswer answer = Ask("roofline");
+  EXPECT_DOUBLE_EQ(answer.Real("kernels", 0, "tensor_percent"), 91);
+  EXPECT_EQ(answer.Integer("kernels", 0, "uses_tensor_cores"), 1);
+}
+
 TEST_F(RooflineTest, OneMissingThroughputWarnsAndBothAreUnknown) {
   report().AddLaunch("no memory", {{kDurationName, 5000}, {kComputeName, 70}});
   report().AddLaunch("no compute", {{kDurationName, 4000}, {kMemoryName, 70}});

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "daemon/analysis/report/report_files.h"
+#include "daemon/analysis/report/report_words.h"
 #include "tests/unit/analysis/sample_report.h"
 
 namespace kprof {
@@ -15,22 +16,57 @@ using testing::Not;
 class KernelStagesTest : public testing::Test {
  protected:
   SampleReport& sample() { return sample_; }
-  Report Make(const std::string& policy = "") {
+  Report Make(const std::string& policy = "", const std::string& stages = "") {
     trace_.Take(sample_.Finish());
-    RunRow run;
-    run.id = "r1";
-    run.tool = "import";
-    ReportedRun of{run, AnalysisTraces({trace_.part(0)}, {"r1"}), "", ""};
+    ReportedRun of = Reported(trace_);
     of.policy = policy;
+    of.stages = stages;
     Result<Report> report = MakeReport(of, nullptr, {});
     EXPECT_TRUE(report.ok()) << report.status().ToString();
     return *std::move(report);
+  }
+  static ReportedRun Reported(SampleTrace& trace) {
+    RunRow run;
+    run.id = "r1";
+    run.tool = "import";
+    return {run, AnalysisTraces({trace.part(0)}, {"r1"}), "", ""};
   }
 
  private:
   SampleTrace trace_;
   SampleReport sample_{trace_.NewPath()};
 };
+
+// Kernels with the launches of each.
+struct SampleVersion {
+  SampleTrace trace;
+  explicit SampleVersion(const std::vector<std::pair<std::string, std::vector<double>>>& kernels) {
+    SampleReport report(trace.NewPath());
+    for (const auto& [name, times] : kernels) {
+      for (const double ns : times) report.AddLaunch(name, SolOf(ns, 50, 40));
+    }
+    trace.Take(report.Finish());
+  }
+};
+
+Report CompareVersions(SampleVersion& before, SampleVersion& now) {
+  const auto reported = [](SampleTrace& trace) {
+    RunRow run;
+    run.id = "r";
+    return ReportedRun{run, AnalysisTraces({trace.part(0)}, {"r"}), "", ""};
+  };
+  const ReportedRun baseline = reported(before.trace);
+  Result<Report> report = MakeReport(reported(now.trace), &baseline, {});
+  EXPECT_TRUE(report.ok()) << report.status().ToString();
+  return *std::move(report);
+}
+
+std::optional<double> ChangeOf(const Report& report, std::string_view metric) {
+  for (const ReportChange& change : report.changes) {
+    if (change.metric == metric) return ChangePercent(change);
+  }
+  return std::nullopt;
+}
 
 TEST_F(KernelStagesTest, AKernelOnTwoDevicesHasTwoVerdicts) {
   sample().AddLaunch("gemm(float*)", SolOf(9e5, 80, 20), "NVIDIA H100 80GB HBM3", "", 0);
@@ -107,6 +143,59 @@ TEST_F(KernelStagesTest, ThePolicyIsTheCallers) {
   const Report report = Make("tc60-dram70");
   EXPECT_EQ(report.bottleneck, "Latency");
   EXPECT_THAT(report.policy, HasSubstr("tc60-dram70 version 1"));
+}
+
+// FLOP and bytes tell the side of the ridge, and throughputs what the kernel does there.
+TEST_F(KernelStagesTest, AStageIsJudgedByWhatWasMeasured) {
+  sample().AddLaunch("attention(float*)", SolOf(1e5, 18, 9, {{kTensorName, 15}, {kDramName, 4}}));
+  const Report report =
+      Make("", R"({"attention":{"flops":1e10,"bytes":1e7,"dtype":"bf16"}, "copy":{"flops":0,"bytes":1e6}})");
+  EXPECT_EQ(report.stages[0].name, "attention");
+  EXPECT_EQ(report.stages[0].bottleneck, "underutilized");
+  EXPECT_EQ(report.bottleneck, "Latency");
+}
+
+TEST_F(KernelStagesTest, AStageWithoutThroughputsIsJudgedByItsWork) {
+  sample().AddLaunch("attention(float*)", {{kDurationName, 1e5}});
+  const Report report = Make("", R"({"attention":{"flops":1e10,"bytes":1e7,"dtype":"bf16"}})");
+  EXPECT_EQ(report.stages[0].bottleneck, "compute");
+}
+
+TEST_F(KernelStagesTest, AStageThatOnlyMovesDataNeedsNoRate) {
+  sample().AddLaunch("load(float*)", SolOf(1e4, 5, 60));
+  const Report report = Make("", R"({"load":{"flops":0,"bytes":1e7,"dtype":"bf16"}})");
+  ASSERT_TRUE(report.stages[0].attainable_percent);
+  EXPECT_NEAR(*report.stages[0].attainable_percent, 100 * 1e7 / 3.35e12 * 1e9 / 1e4, 0.1);
+  EXPECT_THAT(report.notes, Not(testing::Contains(HasSubstr("no peak"))));
+}
+
+TEST_F(KernelStagesTest, WithoutThroughputsTheCauseSaysSo) {
+  sample().AddLaunch("k", {{"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 5}});
+  EXPECT_EQ(Make().root_cause,
+            "k: the report has no throughput of compute and memory, so nothing says what bounds it, and no durations.");
+}
+
+TEST(ReportChanges, ASplitKernelIsComparedAsAWhole) {
+  SampleVersion before({{"attn", {80'000}}, {"combine", {4'000}}});
+  SampleVersion now({{"attn_qk", {55'000}}, {"attn_pv", {50'000}}, {"combine", {4'000}}});
+  const Report report = CompareVersions(before, now);
+  EXPECT_FALSE(ChangeOf(report, "Duration"));
+  EXPECT_NEAR(*ChangeOf(report, "All stages"), 29.76, 0.01);
+  const std::string log = WriteDevelopmentLog(report);
+  EXPECT_THAT(log, HasSubstr("| Duration          | 109.00 μs | 29.8% slower |"));
+  EXPECT_THAT(log, HasSubstr("- Doubt: the baseline has no attn_qk: all stages together are compared\n"));
+}
+
+TEST(ReportChanges, HowManyLaunchesWereProfiledDoesNotCount) {
+  SampleVersion before({{"attn", {80'000}}, {"combine", {4'000}}});
+  SampleVersion now({{"attn", {80'000, 80'000, 80'000}}, {"combine", {4'000}}});
+  EXPECT_EQ(ChangeOf(CompareVersions(before, now), "All stages"), 0);
+}
+
+TEST(ReportChanges, TheOnlyKernelMayHaveAnotherName) {
+  SampleVersion before({{"attn_v3", {80'000}}});
+  SampleVersion now({{"attn_v4", {60'000}}});
+  EXPECT_EQ(ChangeOf(CompareVersions(before, now), "Duration"), -25);
 }
 
 }  // namespace

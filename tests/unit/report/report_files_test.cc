@@ -82,6 +82,23 @@ TEST(ReportFiles, HaveTheHeadingsAndTablesOfTheContract) {
             "Run 01jd, tool ncu, NVIDIA H100 80GB HBM3, locked clocks.\n");
 }
 
+TEST(ReportFiles, HaveTheRowOfTheConfigurationWithoutParameters) {
+  Report report = SampleReport();
+  report.configuration = {{"dtype", "bf16"}, {"heads", "8"}};
+  EXPECT_THAT(WriteReportMarkdown(report), HasSubstr("| b | s | t | dtype | heads |\n"
+                                                     "|---|---|---|-------|-------|\n"
+                                                     "| -- | -- | -- | bf16 | 8 |\n"));
+  report.configuration.clear();
+  EXPECT_THAT(WriteReportMarkdown(report), HasSubstr("| -- | -- | -- | -- |\n\nNo parameters"));
+}
+
+TEST(ReportFiles, CutNamesThatFillALine) {
+  Report report = SampleReport();
+  report.kernel = "flash::flash_fwd_kernel<" + std::string(300, 'x') + ">";
+  EXPECT_THAT(WriteReportMarkdown(report),
+              testing::MatchesRegex("## Profile: flash::flash_fwd_kernel<x{1,60}.{0,9}v4\n(.|\n)*"));
+}
+
 TEST(ReportFiles, ShowTheBaselineBesideTheRun) {
   Report report = SampleReport();
   report.baseline_id = "01jc";
@@ -166,6 +183,18 @@ TEST(ReportFiles, GiveTheBlockOfADevelopmentLog) {
             "- Swizzle blocks\n");
 }
 
+TEST(ReportFiles, TellInADevelopmentLogWhatIsDoubtfulAndAHintOnce) {
+  Report report = SampleReport();
+  report.opportunities.push_back({"other", 5, "x=1", "Another.", "Swizzle blocks", "ncu"});
+  report.trust = {{"conditions_differ", "clocks of the baseline: none"}};
+  report.notes = {"stage a: more FLOP/s than the device can do", "a timeline does not tell"};
+  const std::string log = WriteDevelopmentLog(report);
+  EXPECT_EQ(log.find("- Swizzle blocks\n"), log.rfind("- Swizzle blocks\n"));
+  EXPECT_TRUE(
+      log.ends_with("- Doubt: clocks of the baseline: none\n"
+                    "- Doubt: stage a: more FLOP/s than the device can do\n"));
+}
+
 TEST(ReportFiles, AreJsonWithoutNumbersThatJsonHasNot) {
   Report report = SampleReport();
   report.stages.front().tensor_percent = std::nan("");
@@ -248,6 +277,7 @@ TEST(ReportFiles, DrawStagesByTheirShareOfTheTime) {
   const std::string svg = DrawStages(SampleReport());
   EXPECT_THAT(svg, HasSubstr("97.7 %, 419.25 us"));
   EXPECT_THAT(svg, HasSubstr("2.3 %, 10.00 us"));
+  EXPECT_THAT(svg, HasSubstr("fill=\"#9e9e9e\""));  // of the second nothing says what bounds it
 }
 
 TEST(ReportFiles, CountAKernelOnceBesideTheStageThatItIsOf) {
@@ -274,10 +304,10 @@ TEST(ReportConfiguration, HasBatchAndLengthsFirst) {
   std::vector<std::string> notes;
   EXPECT_THAT(
       ConfigurationOf(
-          R"({"tool":"ncu","kernel":"mla","h":128,"dtype":"bfloat16","b":32,"causal":true,"tiles":[1,2],"s":16})",
+          R"({"tool":"ncu","kernel":"mla","h":128,"dtype":"bfloat16","b":32,"causal":true,"tile":{"M":64,"warps":[4,8]},"s":16})",
           notes),
-      ElementsAre(Pair("b", "32"), Pair("s", "16"), Pair("dtype", "bfloat16"), Pair("h", "128"),
-                  Pair("causal", "true")));
+      ElementsAre(Pair("b", "32"), Pair("s", "16"), Pair("dtype", "bfloat16"), Pair("h", "128"), Pair("causal", "true"),
+                  Pair("tile.M", "64"), Pair("tile.warps", "[4,8]")));
   EXPECT_THAT(notes, IsEmpty());
 }
 

@@ -130,11 +130,13 @@ std::optional<double> KernelReports::Find(size_t launch, std::string_view metric
 }
 
 std::optional<ReportValue> KernelReports::Find(size_t launch, Quantity quantity) const {
+  std::optional<ReportValue> found;
   for (const std::string_view name : WordsOf(quantity).names) {
+    if (found && !AreTensorPeers(found->metric, name)) continue;
     const std::optional<double> value = Find(launch, name);
-    if (value) return ReportValue{*value, name};
+    if (value && (!found || *value > found->value)) found = ReportValue{*value, name};
   }
-  return std::nullopt;
+  return found;
 }
 
 std::optional<double> KernelReports::DurationNs(size_t launch) const {
@@ -208,13 +210,17 @@ std::optional<ReportSpread> KernelReports::SpreadOf(const ReportKernel& kernel, 
   std::string_view metric;
   const bool is_by_time = IsMeanByTime(there.front().name);
   std::optional<ReportSpread> spread = SpreadBy(kernel, is_by_time, [&](size_t launch) -> std::optional<double> {
+    std::string_view of;
+    std::optional<double> found;
     for (const NamedColumn& one : there) {
+      if (found && !AreTensorPeers(of, one.name)) continue;
       const std::optional<double> value = Guarded(*one.column, launch, one.is_percent);
-      if (!value) continue;
-      if (metric.empty()) metric = one.name;
-      return quantity == Quantity::kDuration ? DurationNs(launch) : value;
+      if (!value || (found && *value <= *found)) continue;
+      found = value;
+      of = one.name;
     }
-    return std::nullopt;
+    if (found && metric.empty()) metric = of;
+    return found && quantity == Quantity::kDuration ? DurationNs(launch) : found;
   });
   if (spread) spread->metric = metric;
   return spread;

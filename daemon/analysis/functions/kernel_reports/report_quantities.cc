@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "storage/base/status.h"
@@ -72,8 +73,18 @@ std::vector<QuantityRow> SpeedRows() {
         "sm__pipe_tensor_subpipe_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed",
         "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
         "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed",
+        "sm__pipe_tensor_subpipe_imma_cycles_active.avg.pct_of_peak_sustained_active",
+        "sm__pipe_tensor_subpipe_imma_cycles_active.avg.pct_of_peak_sustained_elapsed",
+        "sm__pipe_tensor_subpipe_dmma_cycles_active.avg.pct_of_peak_sustained_active",
+        "sm__pipe_tensor_subpipe_dmma_cycles_active.avg.pct_of_peak_sustained_elapsed",
+        "sm__pipe_tensor_op_imma_cycles_active.avg.pct_of_peak_sustained_active",
+        "sm__pipe_tensor_op_imma_cycles_active.avg.pct_of_peak_sustained_elapsed",
+        "sm__pipe_tensor_op_dmma_cycles_active.avg.pct_of_peak_sustained_active",
+        "sm__pipe_tensor_op_dmma_cycles_active.avg.pct_of_peak_sustained_elapsed",
         "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
-        "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active"},
+        "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active",
+        "sm__inst_executed_pipe_tensor_op_imma.avg.pct_of_peak_sustained_active",
+        "sm__inst_executed_pipe_tensor_op_dmma.avg.pct_of_peak_sustained_active"},
        "> 60",
        "Memory or latency bound",
        "Check the DRAM throughput and the occupancy"},
@@ -356,7 +367,35 @@ bool IsArithmetic(std::string_view name) {
   return name.starts_with(kTensorOpsPrefix) || name == kTensorInstructions;
 }
 
+constexpr std::pair<std::string_view, std::string_view> kOtherLabels[] = {
+    {"smsp__issue_active.avg.pct_of_peak_sustained_active", "Cycles with an issue"},
+    {"sm__instruction_throughput.avg.pct_of_peak_sustained_active", "SM busy"},
+    {"smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", "Active threads per warp, not predicated off"},
+};
+
+// Where the name of an operation stands; npos: nowhere.
+size_t TensorOpIn(std::string_view metric) {
+  for (const std::string_view op : {"_hmma", "_imma", "_dmma"}) {
+    if (const size_t at = metric.find(op); at != metric.npos) return at;
+  }
+  return metric.npos;
+}
+
 }  // namespace
+
+std::string_view LabelOf(const QuantityWords& words, std::string_view metric) {
+  for (const auto& [other, label] : kOtherLabels) {
+    if (other == metric) return label;
+  }
+  return words.label;
+}
+
+bool AreTensorPeers(std::string_view metric, std::string_view other) {
+  constexpr size_t kOpBytes = 5;
+  const size_t at = TensorOpIn(metric);
+  return at != metric.npos && at == TensorOpIn(other) && metric.substr(0, at) == other.substr(0, at) &&
+         metric.substr(at + kOpBytes) == other.substr(at + kOpBytes);
+}
 
 const QuantityWords& WordsOf(Quantity quantity) {
   static const std::vector<QuantityWords> kWords = [] {

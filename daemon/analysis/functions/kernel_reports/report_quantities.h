@@ -106,6 +106,14 @@ struct QuantityWords {
 };
 const QuantityWords& WordsOf(Quantity quantity);
 
+// The label of one of the quantity's metrics: that of the quantity, but for metrics that measure something a little
+// different and stand in its place where it is not there.
+std::string_view LabelOf(const QuantityWords& words, std::string_view metric);
+
+// True for the names of two metrics that measure the same of different operations of the tensor pipe (hmma, imma,
+// dmma): how busy the pipe is, is the largest of them.
+bool AreTensorPeers(std::string_view metric, std::string_view other);
+
 // The metrics that count arithmetic: their names begin so.
 inline constexpr std::string_view kTensorOpsPrefix = "sm__ops_path_tensor_";
 inline constexpr std::string_view kTensorInstructions = "sm__inst_executed_pipe_tensor.sum";
