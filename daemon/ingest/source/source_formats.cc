@@ -8,6 +8,8 @@
 #include "daemon/ingest/nccl/inspector_reader.h"
 #include "daemon/ingest/ncu/ncu_csv_reader.h"
 #include "daemon/ingest/ncu/ncu_report_reader.h"
+#include "daemon/ingest/neuron/nkipy_reader.h"
+#include "daemon/ingest/neuron/system_trace_reader.h"
 #include "daemon/ingest/nsys/nsys_reader.h"
 #include "daemon/ingest/perfetto/perfetto_reader.h"
 #include "daemon/ingest/scalene/scalene_reader.h"
@@ -47,7 +49,8 @@ Status NoKnownFormat(std::span<const char> first) {
         kEmptyRemedy);
   }
   return Fail(ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
-              "give a Chrome or Kineto trace, a Scalene profile, a log of NCCL Inspector (JSON), a Perfetto trace "
+              "give a Chrome or Kineto trace, a Scalene profile, a log of NCCL Inspector, a kernel profile of nkipy, a system "
+              "trace of Neuron (JSON), a Perfetto trace "
               "(.pftrace), a report of Nsight Compute (.ncu-rep) or its CSV, each also as .gz or .zst, or an SQLite "
               "export of Nsight Systems; "
               "archives (.tar, .zip, .xz) are unpacked first");
@@ -82,6 +85,14 @@ Status ReadAsScalene(const OpenSource& source, BatchSink& sink) {
 
 Status ReadAsNcclInspector(const OpenSource& source, BatchSink& sink) {
   return ReadNcclInspector(source.text, sink, source.limits.event_bytes);
+}
+
+Status ReadAsNkipy(const OpenSource& source, BatchSink& sink) {
+  return ReadNkipy(source.text, sink, source.limits.event_bytes);
+}
+
+Status ReadAsNeuronSystem(const OpenSource& source, BatchSink& sink) {
+  return ReadNeuronSystem(source.text, sink, source.limits.event_bytes);
 }
 
 // A report says nothing of a job: a look at it ends at once.
@@ -142,6 +153,23 @@ constexpr SourceFormat kFormats[] = {
      .remedy = "",
      .looks_like = LooksLikeNcclInspector,
      .read = ReadAsNcclInspector},
+    {.name = "nkipy",
+     .alias = "",
+     .what = "an nkipy kernel profile",
+     .looks = "it looks like a kernel profile of nkipy",
+     .is_none = "",
+     .remedy = "",
+     .looks_like = LooksLikeNkipy,
+     .read = ReadAsNkipy},
+    {.name = "neuron-system",
+     .alias = "",
+     .begins_anyhow = true,
+     .what = "a Neuron system trace",
+     .looks = "it looks like a system trace of AWS Neuron",
+     .is_none = "",
+     .remedy = "",
+     .looks_like = LooksLikeNeuronSystem,
+     .read = ReadAsNeuronSystem},
     {.name = "ncu-rep",
      .alias = "",
      .what = "a report of Nsight Compute",

@@ -1,0 +1,184 @@
+#include "daemon/analysis/functions/neuron/neuron_executions.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace kprof {
+namespace {
+
+int64_t OrderOf(const NeuronCoreRow& row) {
+  if (row.start_ns != kNoValue) return row.start_ns;
+  if (row.end_ns != kNoValue) return row.end_ns;
+  return row.device_start_ns != kNoValue ? row.device_start_ns : row.device_end_ns;
+}
+
+bool HasHostTimes(const NeuronCoreRow& row) {
+  return row.start_ns != kNoValue && row.end_ns >= row.start_ns;
+}
+
+// The rows of one execution, while they are put together.
+struct ExecutionRows {
+  std::vector<const NeuronCoreRow*> rows;
+
+  bool Has(int64_t core) const {
+    return std::any_of(rows.begin(), rows.end(), [&](const NeuronCoreRow* row) { return row->core == core; });
+  }
+  int64_t last_ns() const {
+    int64_t last_ns = INT64_MIN;
+    for (const NeuronCoreRow* row : rows) last_ns = std::max(last_ns, row->end_ns);
+    return last_ns;
+  }
+  bool Overlaps(const NeuronCoreRow& other) const {
+    return std::any_of(rows.begin(), rows.end(), [&](const NeuronCoreRow* row) {
+      return HasHostTimes(*row) && HasHostTimes(other) && row->start_ns < other.end_ns && other.start_ns < row->end_ns;
+    });
+  }
+};
+
+NeuronExecution ExecutionOf(const ExecutionRows& of) {
+  NeuronExecution execution;
+  const NeuronCoreRow& first = *of.rows.front();
+  execution.of = first.of;
+  execution.exec_id = first.exec_id;
+  execution.model = first.model;
+  execution.rows = static_cast<int64_t>(of.rows.size());
+  bool are_on_host = true;
+  int64_t longest_ns = 0;
+  std::vector<Interval> intervals;
+  for (const NeuronCoreRow* row : of.rows) {
+    if (execution.seq_id == kNoValue) execution.seq_id = row->seq_id;
+    if (row->start_ns != kNoValue) {
+      execution.start_ns = execution.start_ns == kNoValue ? row->start_ns : std::min(execution.start_ns, row->start_ns);
+    }
+    execution.end_ns = std::max(execution.end_ns, row->end_ns);
+    const std::optional<int64_t> duration_ns = row->duration_ns();
+    if (!duration_ns) {
+      execution.is_whole = false;
+      continue;
+    }
+    execution.is_known = true;
+    execution.core_ns = SaturatingSum(execution.core_ns, *duration_ns);
+    longest_ns = std::max(longest_ns, *duration_ns);
+    are_on_host &= HasHostTimes(*row);
+    if (HasHostTimes(*row)) intervals.push_back({row->start_ns, row->end_ns});
+  }
+  execution.ns = longest_ns;
+  // Clocks of several cores have nothing to do with each other: only on the host's they can be laid over each other.
+  if (are_on_host && intervals.size() > 1) {
+    std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
+    std::vector<Interval> pieces;
+    for (const Interval& interval : intervals) AppendInterval(interval.begin_ns, interval.end_ns, pieces);
+    execution.ns = 0;
+    for (const Interval& piece : pieces) execution.ns += piece.end_ns - piece.begin_ns;
+  }
+  return execution;
+}
+
+// An end tells less than a begin: not its execution.
+bool IsEndAlone(const NeuronCoreRow& row) {
+  return row.start_ns == kNoValue && row.device_start_ns == kNoValue && row.exec_id == kNoValue;
+}
+
+std::vector<ExecutionRows> ExecutionsByIds(std::vector<const NeuronCoreRow*>& rows) {
+  // Without an id of the execution, the tracking id is the same for all cores of one, if anything is.
+  const auto key_of = [](const NeuronCoreRow& row) {
+    const bool has_id = row.exec_id != kNoValue;
+    return std::tuple(row.of, has_id, has_id ? row.exec_id : row.tracking_id);
+  };
+  std::sort(rows.begin(), rows.end(), [&](const NeuronCoreRow* a, const NeuronCoreRow* b) {
+    return std::tuple(key_of(*a), OrderOf(*a), a) < std::tuple(key_of(*b), OrderOf(*b), b);
+  });
+  std::vector<ExecutionRows> all;
+  size_t first = 0;  // of one key: there are more than one where ids begin again
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const NeuronCoreRow& row = *rows[i];
+    if (i > 0 && key_of(*rows[i - 1]) != key_of(row)) first = all.size();
+    const bool can_join = row.core != kNoValue && (row.exec_id != kNoValue || row.tracking_id != kNoValue);
+    constexpr size_t kMostLooks = 8;
+    ExecutionRows* of = nullptr;
+    for (size_t back = 0; can_join && back < std::min(all.size() - first, kMostLooks); ++back) {
+      ExecutionRows& candidate = all[all.size() - 1 - back];
+      if (candidate.Has(row.core)) continue;
+      const bool overlaps = candidate.Overlaps(row);
+      if (of == nullptr || overlaps) of = &candidate;
+      if (overlaps) break;
+    }
+    if (of == nullptr) of = &all.emplace_back();
+    of->rows.push_back(&row);
+  }
+  return all;
+}
+
+// An end whose begin was lost is of the execution that began last before it on its NeuronCore, if that lacks a core;
+// else it is all that is left of one.
+void JoinEnds(const std::vector<const NeuronCoreRow*>& ends, std::vector<ExecutionRows>& all) {
+  if (ends.empty()) return;
+  std::map<NeuronCoreKey, std::vector<std::pair<int64_t, size_t>>> begins;
+  std::map<NeuronCoreKey, size_t> most_rows;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const NeuronCoreRow& row = *all[i].rows.front();
+    if (row.start_ns != kNoValue) begins[row.of].emplace_back(row.start_ns, i);
+    size_t& most = most_rows[row.of];
+    most = std::max(most, all[i].rows.size());
+  }
+  for (auto& [of, in_order] : begins) std::sort(in_order.begin(), in_order.end());
+  for (const NeuronCoreRow* end : ends) {
+    const std::vector<std::pair<int64_t, size_t>>& before = begins[end->of];
+    const auto behind = std::lower_bound(before.begin(), before.end(), std::pair(end->end_ns, size_t{0}));
+    const bool is_placed = end->end_ns != kNoValue && behind != before.begin();
+    ExecutionRows* of = is_placed ? &all[(behind - 1)->second] : nullptr;
+    if (of != nullptr && of->Has(end->core) && end->core != kNoValue) of = nullptr;
+    // A NeuronCore runs one execution at a time: an end within one is of one of its cores.
+    if (of != nullptr && of->rows.size() >= most_rows[end->of] && end->end_ns > of->last_ns()) of = nullptr;
+    if (of == nullptr) of = &all.emplace_back();
+    of->rows.push_back(end);
+  }
+}
+
+}  // namespace
+
+std::vector<NeuronExecution> NeuronExecutionsOf(const NeuronEvents& events) {
+  std::vector<const NeuronCoreRow*> rows;
+  std::vector<const NeuronCoreRow*> ends_alone;
+  rows.reserve(events.core_rows.size());
+  for (const NeuronCoreRow& row : events.core_rows) (IsEndAlone(row) ? ends_alone : rows).push_back(&row);
+  std::vector<ExecutionRows> all = ExecutionsByIds(rows);
+  JoinEnds(ends_alone, all);
+  std::vector<NeuronExecution> executions;
+  executions.reserve(all.size());
+  for (const ExecutionRows& of : all) executions.push_back(ExecutionOf(of));
+  std::stable_sort(executions.begin(), executions.end(), [](const NeuronExecution& a, const NeuronExecution& b) {
+    const bool has_a = a.order_ns() != kNoValue;
+    const bool has_b = b.order_ns() != kNoValue;
+    return has_a != has_b ? has_a : a.order_ns() < b.order_ns();
+  });
+  return executions;
+}
+
+int64_t LogicalCoreSizeOf(const std::vector<NeuronExecution>& executions) {
+  std::map<int64_t, int64_t> counts;
+  for (const NeuronExecution& execution : executions) ++counts[execution.rows];
+  int64_t size = 0;
+  int64_t most = 0;
+  for (const auto& [rows, count] : counts) {
+    if (count < most) continue;
+    most = count;
+    size = rows;
+  }
+  return size;
+}
+
+std::vector<Interval> NeuronBusyOf(const NeuronEvents& events) {
+  std::vector<Interval> rows;
+  for (const NeuronCoreRow& row : events.core_rows) {
+    if (HasHostTimes(row)) rows.push_back({row.start_ns, row.end_ns});
+  }
+  std::sort(rows.begin(), rows.end(), [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
+  std::vector<Interval> busy;
+  for (const Interval& row : rows) AppendInterval(row.begin_ns, row.end_ns, busy);
+  return busy;
+}
+
+}  // namespace kprof
