@@ -30,8 +30,8 @@ void AddImportVerb(VerbSet& verbs) {
       verbs.Add("import", "Read traces into a run, to keep and to ask", [words] { return words->Finish(); });
   verb->add_option("FILE", args.files, "Traces, folders of traces, or - for standard input")->required()->type_name("");
   verb->add_option("--format", args.format,
-                   "What they are: kineto, chrome, pftrace, nsys-sqlite, ncu-rep, ncu-csv, nccl-inspector, scalene "
-                   "(default: auto)")
+                   "What they are: kineto, chrome, pftrace, nsys-sqlite, ncu-rep, ncu-csv, nccl-inspector, scalene, "
+                   "neuron-system, nkipy (default: auto)")
       ->type_name("FORMAT");
   verb->add_option("--rank", words->rank, "Of the one file (default: as it says)")
       ->transform(WholeNumber(0, kMostImportedRank))

@@ -93,7 +93,9 @@ constexpr Value kValues[] = {
     {"capture", "--clocks", "none base lock lock!", ""},
     {"capture", "--session", "", "sessions"},
     {"capture", "--baseline", "@last", "runs"},
-    {"import", "--format", "auto pftrace perfetto scalene nccl-inspector ncu-rep ncu-csv kineto chrome nsys-sqlite",
+    {"import", "--format",
+     "auto pftrace perfetto scalene nccl-inspector nkipy neuron-system ncu-rep ncu-csv kineto "
+     "chrome nsys-sqlite",
      ""},
     {"session open", "--device", "all cpu", "devices"},
     {"session open", "--clocks", "none base lock lock!", ""},
