@@ -46,21 +46,22 @@ IdleCategory LargestOf(const IdleNs& ns) {
 
 Status AddRowsOf(const NeuronRank& rank, const DeviceIdleTime& idle, size_t most_gaps, AnalysisAnswer& answer) {
   for (size_t i = 0; i < kIdleCategories; ++i) {
-    RETURN_IF_ERROR(answer.AddRow(kIdleCategoryRows,
-                                  {rank.run, ValueOf(rank.rank), std::string(IdleCategoryName(static_cast<IdleCategory>(i))),
-                                   idle.ns[i], PercentOf(idle.ns[i], idle.idle_ns)}));
+    RETURN_IF_ERROR(answer.AddRow(
+        kIdleCategoryRows, {rank.run, ValueOf(rank.rank), std::string(IdleCategoryName(static_cast<IdleCategory>(i))),
+                            idle.ns[i], PercentOf(idle.ns[i], idle.idle_ns)}));
   }
   const int64_t wall_ns = idle.whole.end_ns - idle.whole.begin_ns;
-  RETURN_IF_ERROR(answer.AddRow(kIdleRankRows, {rank.run, ValueOf(rank.rank), idle.whole.begin_ns, wall_ns, idle.busy_ns,
-                                                idle.idle_ns, PercentOf(idle.busy_ns, wall_ns),
-                                                static_cast<int64_t>(idle.gaps.size())}));
+  RETURN_IF_ERROR(answer.AddRow(kIdleRankRows,
+                                {rank.run, ValueOf(rank.rank), idle.whole.begin_ns, wall_ns, idle.busy_ns, idle.idle_ns,
+                                 PercentOf(idle.busy_ns, wall_ns), static_cast<int64_t>(idle.gaps.size())}));
   std::vector<const DeviceGap*> gaps;
   for (const DeviceGap& gap : idle.gaps) gaps.push_back(&gap);
   std::stable_sort(gaps.begin(), gaps.end(), [](const DeviceGap* a, const DeviceGap* b) {
     return a->time.end_ns - a->time.begin_ns > b->time.end_ns - b->time.begin_ns;
   });
   if (gaps.size() > most_gaps) {
-    answer.AddNote("the " + std::to_string(most_gaps) + " longest gaps of " + std::to_string(gaps.size()) + " are listed");
+    answer.AddNote("the " + std::to_string(most_gaps) + " longest gaps of " + std::to_string(gaps.size()) +
+                   " are listed");
     gaps.resize(most_gaps);
   }
   for (const DeviceGap* gap : gaps) {
@@ -98,7 +99,8 @@ Result<AnalysisAnswer> AnswerDeviceIdle(const AnalysisTraces& all_traces, const 
     if (!whole) continue;
     has_some = true;
     whole->begin_ns = std::max(whole->begin_ns, SafeTime(options.integer("from").value_or(whole->begin_ns)));
-    whole->end_ns = std::max(whole->begin_ns, std::min(whole->end_ns, SafeTime(options.integer("to").value_or(whole->end_ns))));
+    whole->end_ns =
+        std::max(whole->begin_ns, std::min(whole->end_ns, SafeTime(options.integer("to").value_or(whole->end_ns))));
     RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(events.core_rows.size() * sizeof(Interval))));
     const std::vector<Interval> busy = NeuronBusyOf(events);
     const DeviceIdleTime idle = IdleTimeOf(*whole, busy, std::move(events.categorised));
@@ -116,14 +118,16 @@ Result<AnalysisAnswer> AnswerDeviceIdle(const AnalysisTraces& all_traces, const 
   }
   if (!has_some) answer.AddNote("nothing of a Neuron runtime: import its system trace, or a kernel profile of nkipy");
   if (unplaced > 0) {
-    answer.AddTrust({"executions_unplaced",
-                     std::to_string(unplaced) + " executions on a core have no begin or no end on the host's clock: their "
-                                                "time counts as idle"});
+    answer.AddTrust(
+        {"executions_unplaced", std::to_string(unplaced) +
+                                    " executions on a core have no begin or no end on the host's clock: their "
+                                    "time counts as idle"});
   }
   if (dropped > 0) {
-    answer.AddTrust({"events_lost", std::to_string(dropped) +
-                                        " events of the Neuron runtime were dropped during the capture: time that they would explain "
-                                        "is unattributed, or counts as idle"});
+    answer.AddTrust({"events_lost",
+                     std::to_string(dropped) +
+                         " events of the Neuron runtime were dropped during the capture: time that they would explain "
+                         "is unattributed, or counts as idle"});
   }
   answer.SetFacts({wall_ns, busy_ns, idle_ns, PercentOf(busy_ns, wall_ns)});
   return answer;

@@ -145,8 +145,10 @@ void AddLineNotes(const NeuronTotals& totals, AnalysisAnswer& answer) {
     if (count > 0) answer.AddNote(std::to_string(count) + " " + text);
   };
   if (totals.dropped_events > 0) {
-    answer.AddTrust({"events_lost", std::to_string(totals.dropped_events) +
-                                        " events of the Neuron runtime were dropped during the capture: times are those of what is left"});
+    answer.AddTrust(
+        {"events_lost",
+         std::to_string(totals.dropped_events) +
+             " events of the Neuron runtime were dropped during the capture: times are those of what is left"});
   }
   note(totals.odd_lnc, "executions have another number of physical cores than the others (" +
                            std::to_string(totals.lnc) + "): a row of theirs was lost");
@@ -155,7 +157,6 @@ void AddLineNotes(const NeuronTotals& totals, AnalysisAnswer& answer) {
        "calls tell neither a time nor an id, and not as many executions are there: nothing says which is whose");
   note(totals.by_order, "calls and executions were matched by the order in which they began: nothing else tells");
 }
-
 
 // Host time of a call with and without a profiler of the CPU, whose signals it waits for.
 class Inflation {
@@ -190,16 +191,16 @@ class Inflation {
                  : AnalysisValue(static_cast<double>(sums.nrt_ns) / static_cast<double>(sums.host_calls));
     };
     const std::optional<int64_t> corrected_ns =
-        factor && *factor > 0
-            ? std::optional(static_cast<int64_t>(static_cast<double>(with.nrt_ns) / *factor + 0.5))
-            : std::nullopt;
+        factor && *factor > 0 ? std::optional(static_cast<int64_t>(static_cast<double>(with.nrt_ns) / *factor + 0.5))
+                              : std::nullopt;
     const std::optional<double> ratio =
         corrected_ns && *corrected_ns > 0 && with.ratio()
             ? std::optional(static_cast<double>(with.nc_ns) / static_cast<double>(*corrected_ns))
             : std::nullopt;
-    return answer.AddRow(kInflationRows, {TextValue(place.file), place.line == kNoValue ? AnalysisValue() : AnalysisValue(place.line),
-                                          TextValue(place.kernel), RatioValue(factor), per_call(with), per_call(without),
-                                          with.nrt_ns, ValueOf(corrected_ns), RatioValue(ratio)});
+    return answer.AddRow(kInflationRows,
+                         {TextValue(place.file), place.line == kNoValue ? AnalysisValue() : AnalysisValue(place.line),
+                          TextValue(place.kernel), RatioValue(factor), per_call(with), per_call(without), with.nrt_ns,
+                          ValueOf(corrected_ns), RatioValue(ratio)});
   }
 
   const NeuronLines& with_;
@@ -311,13 +312,15 @@ AnalysisKind Lines() {
           .version = 1,
           .question = "Which source lines cost time of a Neuron device, and which cost time on the host?",
           .options = {kLinesOptions},
-          .facts = {{"total", kJson, "", "All ranks together: nc_ns, nc_core_ns, nrt_ns, executions, unattributed_nc_ns, "
-                                         "unattributed_nrt_ns, dropped_events, lnc"},
+          .facts = {{"total", kJson, "",
+                     "All ranks together: nc_ns, nc_core_ns, nrt_ns, executions, unattributed_nc_ns, "
+                     "unattributed_nrt_ns, dropped_events, lnc"},
                     {"nc_nrt_ratio", kReal, "", "nc_ns to nrt_ns of all"},
                     {"reading", kText, "", "sync, async, or undecidable"},
                     {"reason", kText, "", "Why"},
-                    {"nrt_inflation", kReal, "", "How many times longer a host call takes than in the run of option "
-                                                 "without; null: there is none"},
+                    {"nrt_inflation", kReal, "",
+                     "How many times longer a host call takes than in the run of option "
+                     "without; null: there is none"},
                     {"corrected_nrt_ns", kInteger, "ns", "nrt_ns without that"}},
           .tables = {{"lines", SumColumns(place)},
                      {"rank_lines", SumColumns(of_rank)},

@@ -16,7 +16,6 @@ struct KnownType {
   std::string_view category;
   bool is_of_device = false;
 };
-// Categories of idle time where they are one: idle_categories.h of analyses goes by the types' names.
 constexpr KnownType kKnownTypes[] = {
     {"nc_exec_running", "neuron_execution", true},
     {"cc_running", "neuron_collective", true},
@@ -77,9 +76,16 @@ size_t NeuronEventRows::HashOfPlace::operator()(const TrackPlace& place) const {
 NeuronEventRows::QuickText& NeuronEventRows::Quick(std::string_view text) {
   uint64_t first = 0;
   uint64_t last = 0;
-  const size_t count = std::min(text.size(), sizeof(first));
-  std::memcpy(&first, text.data(), count);
-  std::memcpy(&last, text.data() + text.size() - count, count);
+  const char* const end = text.data() + text.size();
+  if (text.size() >= sizeof(uint64_t)) {
+    std::memcpy(&first, text.data(), sizeof(uint64_t));
+    std::memcpy(&last, end - sizeof(uint64_t), sizeof(uint64_t));
+  } else if (text.size() >= sizeof(uint32_t)) {
+    std::memcpy(&first, text.data(), sizeof(uint32_t));
+    std::memcpy(&last, end - sizeof(uint32_t), sizeof(uint32_t));
+  } else {
+    for (const char c : text) first = first << 8 | static_cast<unsigned char>(c);
+  }
   const uint64_t sum = (first * 31 + last + text.size()) * 0x9e37'79b9'7f4a'7c15;
   return quick_texts_[sum >> 54];
 }
@@ -197,12 +203,11 @@ Status NeuronEventRows::Write(const NeuronEvent& event) {
   const bool has_start = event.start_ns != kNoValue;
   RETURN_IF_ERROR(SetZero(has_start ? event.start_ns : event.end_ns));
   const auto text = [](uint32_t number) { return number == 0 ? kNoValue : int64_t{number}; };
-  builder_.AddSideRow(
-      NeuronEventSideTable(),
-      std::array<int64_t, 15>{int64_t{type.name}, text(event.process), event.worker, event.thread, event.nc, event.core,
-                              event.exec_id, event.tracking_id, event.seq_id, text(event.model),
-                              FromZero(event.start_ns), FromZero(event.end_ns), event.device_start_ns,
-                              event.device_end_ns, event.size_bytes});
+  builder_.AddSideRow(NeuronEventSideTable(),
+                      std::array<int64_t, 15>{int64_t{type.name}, text(event.process), event.worker, event.thread,
+                                              event.nc, event.core, event.exec_id, event.tracking_id, event.seq_id,
+                                              text(event.model), FromZero(event.start_ns), FromZero(event.end_ns),
+                                              event.device_start_ns, event.device_end_ns, event.size_bytes});
   if (!has_start) return builder_.GiveFull();
   const BatchBuilder::Event made{event.start_ns, TrackOf(event, type), type.name, type.category, event.args};
   if (event.is_instant) {

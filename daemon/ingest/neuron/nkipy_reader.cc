@@ -38,8 +38,9 @@ class NkipyReading {
       if (cut) return cut->In(kReadAsNkipy);
       const ErrorCode code = is_cut_ && first == '{' ? ErrorCode::kBadInput : ErrorCode::kNotFound;
       return Fail(code, kReadAsNkipy,
-                  is_cut_ ? "it ends at byte " + std::to_string(cursor_.offset_bytes()) + ", before its calls and events"
-                          : "it has neither \"kernel_calls\" nor \"events_json\"",
+                  is_cut_
+                      ? "it ends at byte " + std::to_string(cursor_.offset_bytes()) + ", before its calls and events"
+                      : "it has neither \"kernel_calls\" nor \"events_json\"",
                   "give the kernel_profile.json that the profiler wrote");
     }
     if (is_cut_ || cut) {
@@ -156,7 +157,7 @@ class NkipyReading {
 
   Status ReadEventText() {
     cursor_.MoveTo(cursor_.at() + 1);
-    QuotedText events(cursor_);
+    QuotedText events(cursor_, text_);
     TextCursor within(events, most_event_bytes_);
     ASSIGN_OR_RETURN(const char first, within.Next());
     // Without a trace of the runtime it is an empty text.
@@ -168,7 +169,8 @@ class NkipyReading {
   Status ReadEvents(TextCursor& cursor, TextSource& text) {
     ASSIGN_OR_RETURN(const SystemTraceText read, ReadSystemTraceText(cursor, text, rows_));
     if (read.is_cut) {
-      sink_.Warn("its list of events ends in the middle; the " + std::to_string(read.events) + " events before were kept");
+      sink_.Warn("its list of events ends in the middle; the " + std::to_string(read.events) +
+                 " events before were kept");
     } else if (!read.has_list) {
       sink_.Warn("its \"events_json\" has no list of events");
     }

@@ -34,7 +34,10 @@ NeuronEvent SystemEventPairing::Made(const SystemEvent& event, uint32_t type) {
   made.tracking_id = event.tracking_id;
   made.seq_id = event.seq_id;
   made.size_bytes = event.size_bytes;
-  made.args.reserve(event.members.size());
+  if (!spare_args_.empty()) {
+    made.args = std::move(spare_args_.back());
+    spare_args_.pop_back();
+  }
   for (const SystemEvent::Member& member : event.members) made.args.push_back(rows_.Arg(member.key, member.value));
   return made;
 }
@@ -156,8 +159,8 @@ void SystemEventPairing::Join(NeuronEvent& begin, NeuronEvent& end) {
   TakeOver(begin.size_bytes, end.size_bytes);
   if (begin.model == 0) begin.model = end.model;
   for (const EventArg& arg : end.args) {
-    const bool is_there = std::any_of(begin.args.begin(), begin.args.end(),
-                                      [&](const EventArg& known) { return known.key == arg.key; });
+    const bool is_there =
+        std::any_of(begin.args.begin(), begin.args.end(), [&](const EventArg& known) { return known.key == arg.key; });
     if (!is_there) begin.args.push_back(arg);
   }
 }
@@ -175,6 +178,7 @@ Status SystemEventPairing::TakeHalf(NeuronEvent event, bool is_end, bool is_on_d
   NeuronEvent& end = is_end ? event : halves_[other].event;
   Close(other);
   Join(begin, end);
+  Spare(end.args);
   if (was_on_device_clock != is_on_device_clock) {
     // One half alone has the host's time: it places the other, as the core's own clock tells how long it took.
     const int64_t took_ns = begin.device_end_ns - begin.device_start_ns;
@@ -199,7 +203,16 @@ Status SystemEventPairing::Emit(NeuronEvent event, bool is_on_device_clock) {
     event.device_end_ns = kNoValue;
   }
   if (is_on_device_clock) return clocks_.Take(std::move(event));
-  return rows_.Write(event);
+  const Status written = rows_.Write(event);
+  Spare(event.args);
+  return written;
+}
+
+void SystemEventPairing::Spare(std::vector<EventArg>& args) {
+  constexpr size_t kMostSpare = 64;
+  if (spare_args_.size() >= kMostSpare || args.capacity() == 0) return;
+  args.clear();
+  spare_args_.push_back(std::move(args));
 }
 
 void SystemEventPairing::SeeClock(const NeuronEvent& event, bool is_on_device_clock) {
@@ -288,22 +301,24 @@ void SystemEventPairing::WarnOfOddities() {
     if (count > 0) sink.Warn(std::to_string(count) + " " + what);
   };
   warn(begins_alone_, "events begin and never end: the capture ended before, or their ends were lost");
-  warn(ends_alone_, "events end and never begin: a ring buffer overwrote its oldest events, or the capture began later");
+  warn(ends_alone_,
+       "events end and never begin: a ring buffer overwrote its oldest events, or the capture began later");
   warn(odd_, "events have no type, or no time that can be: they were left out");
   warn(unknown_phase_, "events have a phase that is not known: they are moments without a duration");
   warn(no_tracking_id_, "begins and ends have no tracking_id: they are paired by their thread");
   warn(ambiguous_, "begins and ends could be of one of several events: they are paired by what fits best");
   warn(backwards_, "events end before they begin: they have no end");
   warn(left_out_, "events have more members than are kept");
-  const DeviceClocks::Counts& clocks = clocks_.counts();
+  const CoreClocks::Counts& clocks = clocks_.counts();
   if (on_host_clock_ > 0 && on_device_clock_ > 0) {
     warn(on_device_clock_, "times of the device are those of its cores' own clocks, and " +
                                std::to_string(on_host_clock_) + " are the host's: the former are put on the host's");
   }
   warn(clocks.placed_by_near,
        "events of the device have no timestamp_sync_point of their own: the nearest one of their core places them");
-  warn(clocks.kept,
-       "events of the device have the time of the core's clock, and no timestamp_sync_point: it is taken as the host's");
+  warn(
+      clocks.kept,
+      "events of the device have the time of the core's clock, and no timestamp_sync_point: it is taken as the host's");
   warn(clocks.unplaced,
        "events of the device have no timestamp_sync_point: their place in time is not known, only how long they took");
   warn(clocks.points_of_none, "timestamp_sync_points do not tell which core they are of: they were left out");

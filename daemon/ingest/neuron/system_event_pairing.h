@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/ingest/neuron/device_clocks.h"
+#include "daemon/ingest/neuron/core_clocks.h"
 #include "daemon/ingest/neuron/neuron_event_rows.h"
 #include "daemon/ingest/neuron/system_event_scan.h"
 #include "storage/base/status.h"
@@ -58,9 +58,11 @@ class SystemEventPairing {
   Status Emit(NeuronEvent event, bool is_on_device_clock);
   void SeeClock(const NeuronEvent& event, bool is_on_device_clock);
   void WarnOfOddities();
+  // Keeps memory for the arguments of later events.
+  void Spare(std::vector<EventArg>& args);
 
   NeuronEventRows& rows_;
-  DeviceClocks clocks_;
+  CoreClocks clocks_;
   std::vector<Half> halves_;
   std::vector<uint32_t> free_;
   std::vector<uint32_t> buckets_;  // a power of two
@@ -68,15 +70,16 @@ class SystemEventPairing {
   uint32_t newest_ = kNone;
   size_t open_ = 0;
   std::vector<uint32_t> candidates_;
+  std::vector<std::vector<EventArg>> spare_args_;
   int64_t events_ = 0;
   int64_t begins_alone_ = 0;
   int64_t ends_alone_ = 0;
-  int64_t odd_ = 0;           // without a type or a time
+  int64_t odd_ = 0;  // without a type or a time
   int64_t unknown_phase_ = 0;
   int64_t no_tracking_id_ = 0;
-  int64_t ambiguous_ = 0;     // several halves could have been theirs
-  int64_t backwards_ = 0;     // that end before they begin
-  int64_t left_out_ = 0;      // with too many members
+  int64_t ambiguous_ = 0;        // several halves could have been theirs
+  int64_t backwards_ = 0;        // that end before they begin
+  int64_t left_out_ = 0;         // with too many members
   int64_t on_host_clock_ = 0;    // of the device
   int64_t on_device_clock_ = 0;  // of the device
   std::vector<int64_t> of_type_;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "daemon/ingest/text/json_scan.h"
 
@@ -90,24 +91,62 @@ constexpr SystemKey kSystemKeys[] = {
 };
 constexpr size_t kMostKeyBytes = 16;
 
-// The keys of each length: [begin, end) of kSystemKeys.
-struct KeysOfLength {
-  uint8_t begin[kMostKeyBytes + 2] = {};
+constexpr size_t kWordBytes = sizeof(uint64_t);
+
+// The first eight bytes of a text, those behind its end as zeros, and its last eight. Two texts of one length, at most
+// kMostKeyBytes, are the same if these are.
+struct KeyWords {
+  uint64_t first = 0;
+  uint64_t last = 0;
+  bool operator==(const KeyWords&) const = default;
 };
-constexpr KeysOfLength kKeysOfLength = [] {
-  KeysOfLength of;
-  for (size_t length = 0; length < kMostKeyBytes + 2; ++length) {
-    for (const SystemKey& row : kSystemKeys) {
-      if (row.key.size() < length) ++of.begin[length];
+
+constexpr KeyWords WordsOf(std::string_view key) {
+  KeyWords words;
+  for (size_t i = 0; i < key.size() && i < kWordBytes; ++i) {
+    words.first |= uint64_t{static_cast<unsigned char>(key[i])} << 8 * i;
+    if (key.size() >= kWordBytes) {
+      words.last |= uint64_t{static_cast<unsigned char>(key[key.size() - kWordBytes + i])} << 8 * i;
     }
   }
-  return of;
+  return words;
+}
+
+// The same at once. REQUIRES: eight bytes behind `key` can be read.
+KeyWords QuickWordsOf(std::string_view key) {
+  KeyWords words;
+  std::memcpy(&words.first, key.data(), kWordBytes);
+  if (key.size() < kWordBytes) {
+    words.first &= (uint64_t{1} << 8 * key.size()) - 1;
+  } else {
+    std::memcpy(&words.last, key.data() + key.size() - kWordBytes, kWordBytes);
+  }
+  return words;
+}
+
+constexpr size_t kSystemKeyCount = std::size(kSystemKeys);
+
+// The keys of each length: [begin[length], begin[length + 1]) of kSystemKeys, and their words.
+struct KeyTable {
+  uint8_t begin[kMostKeyBytes + 2] = {};
+  KeyWords words[kSystemKeyCount] = {};
+};
+constexpr KeyTable kKeyTable = [] {
+  KeyTable table;
+  for (size_t length = 0; length < kMostKeyBytes + 2; ++length) {
+    for (const SystemKey& row : kSystemKeys) {
+      if (row.key.size() < length) ++table.begin[length];
+    }
+  }
+  for (size_t i = 0; i < kSystemKeyCount; ++i) table.words[i] = WordsOf(kSystemKeys[i].key);
+  return table;
 }();
 
 SystemField FieldOf(std::string_view key) {
   if (key.size() > kMostKeyBytes) return SystemField::kNone;
-  for (size_t i = kKeysOfLength.begin[key.size()]; i < kKeysOfLength.begin[key.size() + 1]; ++i) {
-    if (std::memcmp(kSystemKeys[i].key.data(), key.data(), key.size()) == 0) return kSystemKeys[i].field;
+  const KeyWords words = QuickWordsOf(key);
+  for (size_t i = kKeyTable.begin[key.size()]; i < kKeyTable.begin[key.size() + 1]; ++i) {
+    if (kKeyTable.words[i] == words) return kSystemKeys[i].field;
   }
   return SystemField::kNone;
 }
@@ -129,10 +168,11 @@ int64_t NsPerTick(std::string_view unit) {
 
 SystemEvent::Phase PhaseOf(std::string_view word) {
   using enum SystemEvent::Phase;
-  if (word == "start") return kStart;
-  if (word == "stop") return kStop;
-  if (word == "instant") return kInstant;
-  return kUnknown;
+  if (word.size() >= kWordBytes) return kUnknown;
+  const uint64_t first = QuickWordsOf(word).first;
+  if (first == WordsOf("start").first) return kStart;
+  if (first == WordsOf("stop").first) return kStop;
+  return first == WordsOf("instant").first ? kInstant : kUnknown;
 }
 
 void Keep(SystemEvent& event, std::string_view key, std::string_view value) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/ingest/neuron/events_ahead.h"
 #include "daemon/ingest/neuron/system_event_pairing.h"
 #include "daemon/ingest/neuron/system_event_scan.h"
 #include "daemon/ingest/text/json_scan.h"
@@ -120,11 +121,12 @@ class SystemTraceReading {
     return OkStatus();
   }
 
-  // `see` is called with the place of each object of the list, and returns the place behind it, or null.
-  template <typename See>
-  Status ReadList(const See& see) {
+  // `see` is called with the place of each object of the list, and returns the place behind it, or null; `take` once it
+  // was seen and passed.
+  template <typename See, typename Take>
+  Status ReadList(const See& see, const Take& take) {
     cursor_.MoveTo(cursor_.at() + 1);
-    for (int64_t objects = 1;; ++objects) {
+    while (true) {
       // Without a look behind each of them: as tools write lists.
       const char* at = cursor_.at();
       if (*at == ',') ++at;
@@ -163,10 +165,7 @@ class SystemTraceReading {
         continue;
       }
       cursor_.MoveTo(behind);
-      RETURN_IF_ERROR(Take());
-      if (objects % kEventsPerLook == 0) {
-        RETURN_IF_ERROR(rows_.sink().Progress(text_.SourceBytesAt(cursor_.offset_bytes()), rows_.events()));
-      }
+      RETURN_IF_ERROR(take());
     }
   }
 
@@ -177,7 +176,8 @@ class SystemTraceReading {
       if (!is_found) return Cut();
       ASSIGN_OR_RETURN(const bool has_more, cursor_.at() + kEventBeginBytes < cursor_.end() ? true : cursor_.More());
       (void)has_more;
-      const std::string_view begin(cursor_.at(), std::min(kEventBeginBytes, static_cast<size_t>(cursor_.end() - cursor_.at())));
+      const std::string_view begin(cursor_.at(),
+                                   std::min(kEventBeginBytes, static_cast<size_t>(cursor_.end() - cursor_.at())));
       for (const std::string_view key : {"\"event_type\"", "\"name\"", "\"timestamp\"", "\"id\""}) {
         const size_t found = begin.find(key);
         if (found != begin.npos && begin.substr(1, found - 1).find_first_not_of(" \n\r\t") == begin.npos) {
@@ -187,21 +187,51 @@ class SystemTraceReading {
     }
   }
 
-  Status Take() {
-    if (!is_event_) return OkStatus();
-    if (event_.type.empty() && event_.timestamp_ns == kNoValue) {
+  Status Take(const SystemEvent& event) {
+    if (event.type.empty() && event.timestamp_ns == kNoValue) {
       ++not_events_;
       return OkStatus();
     }
-    return pairing_.Take(event_);
+    return pairing_.Take(event);
+  }
+
+  Status TellProgress(int64_t offset_bytes) {
+    return rows_.sink().Progress(text_.SourceBytesAt(offset_bytes), rows_.events());
   }
 
   Status ReadEvents() {
-    is_event_ = true;
-    const auto see = [this](const char* at) { return ScanSystemEvent(at, cursor_.end(), event_); };
-    const Status status = ReadList(see);
-    is_event_ = false;
-    return status;
+    EventsAhead ahead;
+    Status scanned;
+    const auto scan = [&] {
+      cursor_.KeepTextIn(&ahead);
+      scanned = ReadList([&](const char* at) { return ScanSystemEvent(at, cursor_.end(), ahead.Place()); },
+                         [&] {
+                           ahead.Add(cursor_.offset_bytes());
+                           return OkStatus();
+                         });
+      cursor_.KeepTextIn(nullptr);
+    };
+    if (!ahead.Start(scan)) return ReadEventsHere();
+    Status taken;
+    while (EventsAhead::Batch* const batch = ahead.Next()) {
+      for (size_t i = 0; taken.ok() && i < batch->count; ++i) taken = Take(batch->events[i]);
+      if (taken.ok() && batch->count > 0) taken = TellProgress(batch->offset_bytes);
+      if (!taken.ok()) ahead.Stop();
+      ahead.Return(batch);
+    }
+    ahead.Join();
+    return taken.ok() ? scanned : taken;
+  }
+
+  // Where no thread can be had.
+  Status ReadEventsHere() {
+    SystemEvent event;
+    int64_t events = 0;
+    return ReadList([&](const char* at) { return ScanSystemEvent(at, cursor_.end(), event); },
+                    [&] {
+                      RETURN_IF_ERROR(Take(event));
+                      return ++events % kEventsPerLook == 0 ? TellProgress(cursor_.offset_bytes()) : OkStatus();
+                    });
   }
 
   Status ReadCounters(const CounterList& list) {
@@ -213,7 +243,7 @@ class SystemTraceReading {
       }
       return behind;
     };
-    RETURN_IF_ERROR(ReadList(see));
+    RETURN_IF_ERROR(ReadList(see, [] { return OkStatus(); }));
     return status;
   }
 
@@ -271,8 +301,6 @@ class SystemTraceReading {
   TextSource& text_;
   NeuronEventRows& rows_;
   SystemEventPairing pairing_;
-  SystemEvent event_;
-  bool is_event_ = false;
   SystemTraceText read_;
   int64_t dropped_ = 0;
   int64_t broken_ = 0;
@@ -350,8 +378,8 @@ Status ReadNeuronSystem(TextSource& text, BatchSink& sink, int64_t most_event_by
       return Fail(ErrorCode::kBadInput, kReadAsNeuronSystem, "it ends at " + where + ", before its first event",
                   "have its tool write it again");
     }
-    sink.Warn("it ends at " + where + ", in the middle; the " + std::to_string(read.events) + " events before were kept" +
-              (cut ? ": " + cut->why() : ""));
+    sink.Warn("it ends at " + where + ", in the middle; the " + std::to_string(read.events) +
+              " events before were kept" + (cut ? ": " + cut->why() : ""));
   } else {
     // What a tool says behind its JSON.
     RETURN_IF_ERROR(PassLog(cursor, log));

@@ -18,7 +18,7 @@ namespace kprof {
 // The act in failures.
 constexpr const char* kReadAsNeuronSystem = "read it as a Neuron system trace";
 
-// What became of a text with events.
+// The outcome of reading a text with events.
 struct SystemTraceText {
   int64_t events = 0;
   bool has_list = false;  // a list of events is there

@@ -9,7 +9,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kCursorReadBytes = 2 << 20;  // at once
+constexpr size_t kCursorReadBytes = 1 << 20;  // at once
 constexpr int kMostCursorNesting = 64;
 constexpr size_t kUnquotedBytes = 1 << 20;  // made at once
 constexpr size_t kEscapeBytes = 12;         // of the longest escape: two halves of a pair
@@ -22,13 +22,24 @@ TextCursor::TextCursor(TextSource& text, size_t most_value_bytes) : text_(text),
 
 Result<bool> TextCursor::More() {
   if (has_text_end_ || size_ - at_ >= most_value_bytes_) return false;
-  std::memmove(buffer_.data(), buffer_.data() + at_, size_ - at_);
-  begin_bytes_ += static_cast<int64_t>(at_);
-  size_ -= at_;
-  at_ = 0;
+  const size_t rest_bytes = size_ - at_;
   // Large values grow by half, so that they are not moved over and over.
-  const size_t room_bytes = std::max(kCursorReadBytes, size_ / 2);
-  if (buffer_.size() < size_ + room_bytes + kScanSlackBytes) buffer_.resize(size_ + room_bytes + kScanSlackBytes);
+  const size_t room_bytes = std::max(kCursorReadBytes, rest_bytes / 2);
+  const size_t needed_bytes = rest_bytes + room_bytes + kScanSlackBytes;
+  if (keeper_ != nullptr) {
+    std::optional<std::string> fresh = keeper_->Fresh();
+    if (!fresh) return Fail(ErrorCode::kCancelled, "read it", "nobody wants the rest");
+    if (fresh->size() < needed_bytes) fresh->resize(needed_bytes);
+    std::memcpy(fresh->data(), buffer_.data() + at_, rest_bytes);
+    buffer_.swap(*fresh);
+    keeper_->Keep(*std::move(fresh));
+  } else {
+    std::memmove(buffer_.data(), buffer_.data() + at_, rest_bytes);
+    if (buffer_.size() < needed_bytes) buffer_.resize(needed_bytes);
+  }
+  begin_bytes_ += static_cast<int64_t>(at_);
+  size_ = rest_bytes;
+  at_ = 0;
   const std::span<char> room(buffer_.data() + size_, room_bytes);
   ASSIGN_OR_RETURN(const size_t got, text_.ReadAt(begin_bytes_ + static_cast<int64_t>(size_), room));
   size_ += got;
@@ -138,8 +149,8 @@ Status QuotedText::Make() {
       constexpr size_t kHexBytes = 6;
       if (there > 1 && place[1] == 'u') {
         length = kHexBytes;
-        const bool is_half = there >= kEscapeBytes && (place[2] == 'd' || place[2] == 'D') && place[kHexBytes] == '\\' &&
-                             place[kHexBytes + 1] == 'u';
+        const bool is_half = there >= kEscapeBytes && (place[2] == 'd' || place[2] == 'D') &&
+                             place[kHexBytes] == '\\' && place[kHexBytes + 1] == 'u';
         if (is_half) length = kEscapeBytes;
       }
       length = std::min(length, there);
@@ -153,6 +164,7 @@ Status QuotedText::Make() {
     }
     const bool is_end = place < end && *place == '"';
     outer_.MoveTo(is_end ? place + 1 : place);
+    outer_bytes_ = outer_.offset_bytes();
     is_closed_ = is_end;
     if (is_end) break;
     ASSIGN_OR_RETURN(const bool has_more, outer_.More());

@@ -4,9 +4,12 @@
 // One thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -14,6 +17,16 @@
 #include "storage/base/status.h"
 
 namespace kprof {
+
+// Keeps text that a cursor has passed, for whoever has views of it. Any thread that uses the cursor.
+class TextKeeper {
+ public:
+  virtual ~TextKeeper() = default;
+  // A string for the next piece, of any size and contents. Nothing: the cursor shall read no further.
+  virtual std::optional<std::string> Fresh() = 0;
+  // Takes the piece that was passed. Follows each Fresh.
+  virtual void Keep(std::string old) = 0;
+};
 
 class TextCursor {
  public:
@@ -27,6 +40,8 @@ class TextCursor {
   void MoveTo(const char* place) { at_ = static_cast<size_t>(place - buffer_.data()); }
   int64_t offset_bytes() const { return begin_bytes_ + static_cast<int64_t>(at_); }
   bool has_text_end() const { return has_text_end_; }
+  // From now on reading leaves the text that is there where it is, and gives it to `keeper`; null: no more.
+  void KeepTextIn(TextKeeper* keeper) { keeper_ = keeper; }
 
   // Reads on. False: the text ends, or a value of the most bytes is there. Fails as the text does, here and below.
   Result<bool> More();
@@ -44,6 +59,7 @@ class TextCursor {
  private:
   TextSource& text_;
   const size_t most_value_bytes_;
+  TextKeeper* keeper_ = nullptr;
   std::string buffer_;  // with zeros behind its text
   size_t size_ = 0;
   size_t at_ = 0;
@@ -54,16 +70,18 @@ class TextCursor {
 // The text that a JSON string of another text has between its quotes, without its escapes. Made while it is read, from
 // its begin to its end.
 //
-// One thread. REQUIRES: each ReadAt goes on where the last one ended.
+// One thread, but for SourceBytesAt, which any may call. REQUIRES: each ReadAt goes on where the last one ended.
 class QuotedText final : public TextSource {
  public:
-  // `outer` stands behind the opening quote, and is used by nobody else until this is read to its end.
-  explicit QuotedText(TextCursor& outer) : outer_(outer) {}
+  // `outer` stands behind the opening quote, and is used by nobody else until this is read to its end. `text`: what it
+  // reads.
+  QuotedText(TextCursor& outer, TextSource& text) : outer_(outer), text_(text), outer_bytes_(outer.offset_bytes()) {}
 
   Result<size_t> ReadAt(int64_t offset_bytes, std::span<char> out) override;
   bool HasComeTo(int64_t /*offset_bytes*/) override { return true; }
   void Release(int64_t /*offset_bytes*/) override {}
-  int64_t SourceBytesAt(int64_t /*offset_bytes*/) override { return outer_.offset_bytes(); }
+  // As far as it was read.
+  int64_t SourceBytesAt(int64_t /*offset_bytes*/) override { return text_.SourceBytesAt(outer_bytes_); }
   std::optional<Status> WhyCut() override { return std::nullopt; }
   Result<std::string> FinishHash(const std::stop_token& /*stop*/) override { return std::string(); }
 
@@ -75,6 +93,8 @@ class QuotedText final : public TextSource {
   Status Make();
 
   TextCursor& outer_;
+  TextSource& text_;
+  std::atomic<int64_t> outer_bytes_;
   std::string made_;  // and not read yet, from taken_ on
   size_t taken_ = 0;
   int64_t read_bytes_ = 0;

@@ -48,12 +48,13 @@ Status NoKnownFormat(std::span<const char> first) {
         first.size() < kSniffBytes ? "it is empty: it has white space alone" : "it begins with nothing but white space",
         kEmptyRemedy);
   }
-  return Fail(ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
-              "give a Chrome or Kineto trace, a Scalene profile, a log of NCCL Inspector, a kernel profile of nkipy, a system "
-              "trace of Neuron (JSON), a Perfetto trace "
-              "(.pftrace), a report of Nsight Compute (.ncu-rep) or its CSV, each also as .gz or .zst, or an SQLite "
-              "export of Nsight Systems; "
-              "archives (.tar, .zip, .xz) are unpacked first");
+  return Fail(
+      ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
+      "give a Chrome or Kineto trace, a Scalene profile, a log of NCCL Inspector, a kernel profile of nkipy, a system "
+      "trace of Neuron (JSON), a Perfetto trace "
+      "(.pftrace), a report of Nsight Compute (.ncu-rep) or its CSV, each also as .gz or .zst, or an SQLite "
+      "export of Nsight Systems; "
+      "archives (.tar, .zip, .xz) are unpacked first");
 }
 
 namespace {

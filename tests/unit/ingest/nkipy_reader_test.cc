@@ -30,13 +30,15 @@ Status ReadProfileInto(BatchTexts& texts, const std::string& content) {
 
 TEST(NkipyReader, ReadsCallsAndTheEventsWithinTheirText) {
   BatchTexts texts;
-  ASSERT_TRUE(ReadProfileInto(texts, std::string(R"({"kernel_calls":[{"filename":"/w/\"m\".py","lineno":10,"kernel_name":"attn",)"
-                                                 R"("call_index":0}],"events_json":")") +
-                                         kTwoHalves + R"(","wall_start_ns":999999000000,"wall_stop_ns":1000030000000})")
+  ASSERT_TRUE(ReadProfileInto(
+                  texts, std::string(R"({"kernel_calls":[{"filename":"/w/\"m\".py","lineno":10,"kernel_name":"attn",)"
+                                     R"("call_index":0}],"events_json":")") +
+                             kTwoHalves + R"(","wall_start_ns":999999000000,"wall_stop_ns":1000030000000})")
                   .ok());
-  EXPECT_THAT(texts.side_rows,
-              ElementsAre("neuron_call /w/\"m\".py 10 attn 0 NULL NULL NULL NULL NULL NULL",
-                          "neuron_event nrt_execute NULL NULL NULL NULL NULL NULL 1 NULL NULL 0 200000 NULL NULL NULL"));
+  EXPECT_THAT(
+      texts.side_rows,
+      ElementsAre("neuron_call /w/\"m\".py 10 attn 0 NULL NULL NULL NULL NULL NULL",
+                  "neuron_event nrt_execute NULL NULL NULL NULL NULL NULL 1 NULL NULL 0 200000 NULL NULL NULL"));
   EXPECT_THAT(texts.rows, ElementsAre(HasSubstr("note='a \"b\" \xc3\xa9'")));
   EXPECT_EQ(texts.facts.at("neuron.wall_start_ns"), "999999000000");
   EXPECT_EQ(texts.facts.at("neuron.wall_stop_ns"), "1000030000000");
@@ -47,8 +49,10 @@ TEST(NkipyReader, ReadsCallsAndTheEventsWithinTheirText) {
 
 TEST(NkipyReader, TakesOlderProfilesAndThoseWithoutATrace) {
   BatchTexts texts;
-  ASSERT_TRUE(ReadProfileInto(texts, R"({"events_json": "", "wall_start_ns": 0, "wall_stop_ns": 0, "kernel_calls": [{"filename": "a.py",)"
-                                     R"( "lineno": "3", "kernel_name": "k", "call_index": 0}]})")
+  ASSERT_TRUE(ReadProfileInto(
+                  texts,
+                  R"({"events_json": "", "wall_start_ns": 0, "wall_stop_ns": 0, "kernel_calls": [{"filename": "a.py",)"
+                  R"( "lineno": "3", "kernel_name": "k", "call_index": 0}]})")
                   .ok());
   EXPECT_THAT(texts.side_rows, ElementsAre("neuron_call a.py 3 k 0 NULL NULL NULL NULL NULL NULL"));
   EXPECT_EQ(texts.facts.count("neuron.wall_start_ns"), 0u);
@@ -57,10 +61,11 @@ TEST(NkipyReader, TakesOlderProfilesAndThoseWithoutATrace) {
 
 TEST(NkipyReader, TakesWhatARecorderTellsBesides) {
   BatchTexts texts;
-  ASSERT_TRUE(ReadProfileInto(texts,
-                              R"({"kernel_calls":[{"file":"a.py","line":3,"kernel":"k","call_index":4,"thread_id":77,"start_ns":)"
-                              R"("1780000000000000100","end_ns":1780000000000000300,"nc_idx":1,"nrta_seq_id":9007199254740993,)"
-                              R"("exec_id":5}],"rank":3,"world_size":8,"dropped_events":2})")
+  ASSERT_TRUE(ReadProfileInto(
+                  texts,
+                  R"({"kernel_calls":[{"file":"a.py","line":3,"kernel":"k","call_index":4,"thread_id":77,"start_ns":)"
+                  R"("1780000000000000100","end_ns":1780000000000000300,"nc_idx":1,"nrta_seq_id":9007199254740993,)"
+                  R"("exec_id":5}],"rank":3,"world_size":8,"dropped_events":2})")
                   .ok());
   EXPECT_THAT(texts.side_rows, ElementsAre("neuron_call a.py 3 k 4 77 0 200 1 9007199254740993 5"));
   EXPECT_EQ(texts.facts.at("rank"), "3");
@@ -69,9 +74,10 @@ TEST(NkipyReader, TakesWhatARecorderTellsBesides) {
 }
 
 TEST(NkipyReader, KeepsWhatIsWholeOfAProfileThatIsCutOff) {
-  const std::string whole = std::string(R"({"kernel_calls":[{"filename":"a.py","lineno":1,"kernel_name":"k","call_index":0}],)"
-                                        R"("events_json":")") +
-                            kTwoHalves + "\"}";
+  const std::string whole =
+      std::string(R"({"kernel_calls":[{"filename":"a.py","lineno":1,"kernel_name":"k","call_index":0}],)"
+                  R"("events_json":")") +
+      kTwoHalves + "\"}";
   const size_t events = whole.find("\"events_json\"") + 16;
   for (size_t size = events; size < whole.size() - 1; ++size) {
     BatchTexts texts;
@@ -85,7 +91,8 @@ TEST(NkipyReader, KeepsWhatIsWholeOfAProfileThatIsCutOff) {
 
 TEST(NkipyReader, CountsCallsThatAreNone) {
   BatchTexts texts;
-  ASSERT_TRUE(ReadProfileInto(texts, R"({"kernel_calls":[{"lineno":1},7,{"filename":"a.py"}],"events_json":"no JSON"})").ok());
+  ASSERT_TRUE(
+      ReadProfileInto(texts, R"({"kernel_calls":[{"lineno":1},7,{"filename":"a.py"}],"events_json":"no JSON"})").ok());
   EXPECT_THAT(texts.side_rows, ElementsAre("neuron_call a.py NULL NULL NULL NULL NULL NULL NULL NULL NULL"));
   EXPECT_THAT(texts.warnings, Contains(HasSubstr("2 calls name neither a file nor a kernel")));
   EXPECT_THAT(texts.warnings, Contains(HasSubstr("has no list of events")));

@@ -23,9 +23,10 @@ constexpr const char* kBase = "1780000000000000";  // without its last three dig
 
 std::string RawHalf(const std::string& type, const std::string& phase, const std::string& tracking, int at,
                     const std::string& data = "", const std::string& more = "") {
-  return R"({"event_type":")" + type + R"(","phase":")" + phase + R"(","id":1,"nc_idx":0,"nc_local_id":0,"tracking_id":)" +
-         tracking + R"(,"thread_id":7,"worker_gid":3,"data":{)" + data + R"(},"timestamp_ns":)" + kBase +
-         std::to_string(at) + more + "}";
+  return R"({"event_type":")" + type + R"(","phase":")" + phase +
+         R"(","id":1,"nc_idx":0,"nc_local_id":0,"tracking_id":)" + tracking +
+         R"(,"thread_id":7,"worker_gid":3,"data":{)" + data + R"(},"timestamp_ns":)" + kBase + std::to_string(at) +
+         more + "}";
 }
 std::string RawTrace(const std::string& events) {
   return "{\"events\":[" + events + "],\"data_version\":2}";
@@ -44,8 +45,9 @@ TEST(SystemTraceReader, PairsHalvesWhateverTheirOrder) {
                                        RawHalf("nrt_tensor_read", "start", "9007199254740993", 100,
                                                R"("tensor_id":"12","size":4096)")))
                   .ok());
-  EXPECT_THAT(texts.side_rows, ElementsAre("neuron_event nrt_tensor_read NULL 3 7 0 NULL NULL 9007199254740993 NULL NULL 0 "
-                                           "200 NULL NULL 4096"));
+  EXPECT_THAT(texts.side_rows,
+              ElementsAre("neuron_event nrt_tensor_read NULL 3 7 0 NULL NULL 9007199254740993 NULL NULL 0 "
+                          "200 NULL NULL 4096"));
   EXPECT_THAT(texts.rows, ElementsAre(AllOf(HasSubstr("slice 1780000000000000100+200"), HasSubstr("nrt_tensor_read"),
                                             HasSubstr("tensor_id=12, size=4096"))));
   EXPECT_EQ(texts.facts.at("time_zero_ns"), "1780000000000000100");
@@ -61,15 +63,18 @@ TEST(SystemTraceReader, ReadsWholeEventsOfBothSpellingsWithNumbersAsTexts) {
       R"("size":"64","group":"nrt-nc-000","instance_id":"i-1"})";
   for (const char* key : {"trace_event", "trace_events"}) {
     BatchTexts texts;
-    ASSERT_TRUE(ReadInto(texts, std::string("{\"system_profile_metadata\":[{\"a\":[1,{\"b\":\"}\"}]}],\"") + key + "\":[" +
-                                    event + "],\"device_profile_list\":[{\"x\":1}],\"mem_usage\":[{\"timestamp\":\"1780000000000000600\","
-                                            "\"usage\":\"5\",\"percent_usage\":2.5,\"duration\":1,\"instance_id\":\"i-1\"}],"
-                                            "\"cpu_util\":[{\"cpu_id\":\"average\",\"timestamp\":1780000000000000600,\"util\":40}],"
-                                            "\"device_mem_usage\":[{\"hbm_idx\":0,\"total_bytes\":7}]}")
-                    .ok())
+    ASSERT_TRUE(
+        ReadInto(texts,
+                 std::string("{\"system_profile_metadata\":[{\"a\":[1,{\"b\":\"}\"}]}],\"") + key + "\":[" + event +
+                     "],\"device_profile_list\":[{\"x\":1}],\"mem_usage\":[{\"timestamp\":\"1780000000000000600\","
+                     "\"usage\":\"5\",\"percent_usage\":2.5,\"duration\":1,\"instance_id\":\"i-1\"}],"
+                     "\"cpu_util\":[{\"cpu_id\":\"average\",\"timestamp\":1780000000000000600,\"util\":40}],"
+                     "\"device_mem_usage\":[{\"hbm_idx\":0,\"total_bytes\":7}]}")
+            .ok())
         << key;
-    EXPECT_THAT(texts.side_rows, ElementsAre("neuron_event nc_exec_running 4711 2 0 5 3 18014398509481985 NULL NULL graph \"a\" 0 "
-                                             "250 NULL NULL 64"));
+    EXPECT_THAT(texts.side_rows,
+                ElementsAre("neuron_event nc_exec_running 4711 2 0 5 3 18014398509481985 NULL NULL graph \"a\" 0 "
+                            "250 NULL NULL 64"));
     EXPECT_THAT(texts.rows, Contains(HasSubstr("NeuronCore 5 core 3")));
     EXPECT_THAT(texts.rows, Contains(AllOf(HasSubstr("counter 1780000000000000600"), HasSubstr("host memory usage"))));
     EXPECT_THAT(texts.rows, Contains(HasSubstr("cpu average util")));
@@ -79,15 +84,18 @@ TEST(SystemTraceReader, ReadsWholeEventsOfBothSpellingsWithNumbersAsTexts) {
 
 TEST(SystemTraceReader, ReadsAListWithoutAnObjectAroundIt) {
   BatchTexts texts;
-  ASSERT_TRUE(ReadInto(texts, "[" + RawHalf("nrt_execute", "start", "1", 100) + " , " + RawHalf("nrt_execute", "stop", "1", 200) + "]").ok());
+  ASSERT_TRUE(ReadInto(texts, "[" + RawHalf("nrt_execute", "start", "1", 100) + " , " +
+                                  RawHalf("nrt_execute", "stop", "1", 200) + "]")
+                  .ok());
   EXPECT_EQ(texts.rows.size(), 1u);
 }
 
 TEST(SystemTraceReader, PassesALogAndTellsWhatItSaysWasDropped) {
   BatchTexts texts;
-  ASSERT_TRUE(ReadInto(texts, "INFO reading {x}\nWarning: 1001 trace events were dropped during capture (stored 530560 out of "
-                              "531561 total events).\n" +
-                                  RawTrace(RawHalf("nrt_execute", "start", "1", 100)) + "\ndone\n")
+  ASSERT_TRUE(ReadInto(texts,
+                       "INFO reading {x}\nWarning: 1001 trace events were dropped during capture (stored 530560 out of "
+                       "531561 total events).\n" +
+                           RawTrace(RawHalf("nrt_execute", "start", "1", 100)) + "\ndone\n")
                   .ok());
   EXPECT_EQ(texts.facts.at("neuron.dropped_events"), "1001");
   EXPECT_THAT(texts.warnings, Contains(HasSubstr("1001 events were dropped")));
@@ -99,15 +107,16 @@ TEST(SystemTraceReader, PutsCoresOnTheHostsClockByTheirOwnPoints) {
   const auto device = [](const std::string& type, const std::string& phase, const std::string& tracking, int64_t ns,
                          const std::string& data) {
     return R"({"event_type":")" + type + R"(","phase":")" + phase + R"(","nc_idx":0,"tracking_id":)" + tracking +
-           R"(,"data":{"nc_timestamp_ns":)" + std::to_string(ns) + data + R"(},"timestamp_ns":)" + std::to_string(ns) + "}";
+           R"(,"data":{"nc_timestamp_ns":)" + std::to_string(ns) + data + R"(},"timestamp_ns":)" + std::to_string(ns) +
+           "}";
   };
   const std::string point0 = device("timestamp_sync_point", "instant", "9", 5'000,
                                     R"(,"exec_id":1,"device_core_idx":0,"cpu_timestamp_ns":1780000000000005000)");
   const std::string point1 = device("timestamp_sync_point", "instant", "10", 90'400,
                                     R"(,"exec_id":1,"device_core_idx":1,"cpu_timestamp_ns":1780000000000005000)");
   const std::string rows = device("nc_exec_running", "start", "1", 4'000, R"(,"exec_id":1,"device_core_idx":0)") + "," +
-                           device("nc_exec_running", "start", "2", 89'500, R"(,"exec_id":1,"device_core_idx":1)") + "," +
-                           device("nc_exec_running", "stop", "1", 4'800, "") + "," +
+                           device("nc_exec_running", "start", "2", 89'500, R"(,"exec_id":1,"device_core_idx":1)") +
+                           "," + device("nc_exec_running", "stop", "1", 4'800, "") + "," +
                            device("nc_exec_running", "stop", "2", 90'300, "");
   BatchTexts texts;
   ASSERT_TRUE(ReadInto(texts, RawTrace(rows + "," + point0 + "," + point1)).ok());
@@ -127,44 +136,51 @@ TEST(SystemTraceReader, PutsCoresOnTheHostsClockByTheirOwnPoints) {
 TEST(SystemTraceReader, SaysThatClocksAreMixed) {
   BatchTexts texts;
   ASSERT_TRUE(
-      ReadInto(texts,
-               RawTrace(RawHalf("nc_exec_running", "start", "1", 100, R"("nc_timestamp_ns":55,"exec_id":1)") + "," +
-                        RawHalf("nc_exec_running", "stop", "1", 200, R"("nc_timestamp_ns":155)") +
-                        R"(,{"event_type":"nc_exec_running","phase":"start","nc_idx":0,"tracking_id":2,"worker_gid":3,"data":{"nc_timestamp_ns":400,"exec_id":2},"timestamp_ns":400})"
-                        R"(,{"event_type":"nc_exec_running","phase":"stop","nc_idx":0,"tracking_id":2,"worker_gid":3,"data":{"nc_timestamp_ns":450},"timestamp_ns":450})"
-                        R"(,{"event_type":"timestamp_sync_point","phase":"instant","nc_idx":0,"tracking_id":3,"worker_gid":3,"data":{"nc_timestamp_ns":460,"exec_id":2,"cpu_timestamp_ns":1780000000000000900},"timestamp_ns":460})"))
+      ReadInto(
+          texts,
+          RawTrace(
+              RawHalf("nc_exec_running", "start", "1", 100, R"("nc_timestamp_ns":55,"exec_id":1)") + "," +
+              RawHalf("nc_exec_running", "stop", "1", 200, R"("nc_timestamp_ns":155)") +
+              R"(,{"event_type":"nc_exec_running","phase":"start","nc_idx":0,"tracking_id":2,"worker_gid":3,"data":{"nc_timestamp_ns":400,"exec_id":2},"timestamp_ns":400})"
+              R"(,{"event_type":"nc_exec_running","phase":"stop","nc_idx":0,"tracking_id":2,"worker_gid":3,"data":{"nc_timestamp_ns":450},"timestamp_ns":450})"
+              R"(,{"event_type":"timestamp_sync_point","phase":"instant","nc_idx":0,"tracking_id":3,"worker_gid":3,"data":{"nc_timestamp_ns":460,"exec_id":2,"cpu_timestamp_ns":1780000000000000900},"timestamp_ns":460})"))
           .ok());
   EXPECT_THAT(texts.rows, Contains(HasSubstr("slice 1780000000000000100+100 ")));
   EXPECT_THAT(texts.rows, Contains(HasSubstr("slice 1780000000000000840+50 ")));
-  EXPECT_THAT(texts.warnings, ElementsAre(HasSubstr("2 times of the device are those of its cores' own clocks, and 2 are the host's")));
+  EXPECT_THAT(texts.warnings,
+              ElementsAre(HasSubstr("2 times of the device are those of its cores' own clocks, and 2 are the host's")));
 }
 
 TEST(SystemTraceReader, CountsWhatIsOdd) {
   BatchTexts texts;
-  ASSERT_TRUE(ReadInto(texts, RawTrace(RawHalf("of_tomorrow", "start", "1", 100) + "," + RawHalf("of_tomorrow", "stop", "1", 200) +
-                                       "," + RawHalf("nrt_execute", "stop", "2", 200) + "," +
+  ASSERT_TRUE(ReadInto(texts, RawTrace(RawHalf("of_tomorrow", "start", "1", 100) + "," +
+                                       RawHalf("of_tomorrow", "stop", "1", 200) + "," +
+                                       RawHalf("nrt_execute", "stop", "2", 200) + "," +
                                        RawHalf("nrt_tensor_read", "gone", "3", 250) +
                                        R"(,{"event_type":"nrt_execute","phase":"start","tracking_id":5},17,{"a":1},)" +
                                        RawHalf("hw_notify", "instant", "4", 300)))
                   .ok());
-  EXPECT_THAT(texts.warnings,
-              UnorderedElementsAre("1 events end and never begin: a ring buffer overwrote its oldest events, or the capture "
-                                   "began later",
-                                   HasSubstr("1 events have no type, or no time"), HasSubstr("1 events have a phase that is not known"),
-                                   "2 events are of types that are not known: of_tomorrow",
-                                   HasSubstr("1 places of its lists are no object"),
-                                   HasSubstr("1 objects of its events have neither a type nor a time")));
+  EXPECT_THAT(
+      texts.warnings,
+      UnorderedElementsAre(
+          "1 events end and never begin: a ring buffer overwrote its oldest events, or the capture "
+          "began later",
+          HasSubstr("1 events have no type, or no time"), HasSubstr("1 events have a phase that is not known"),
+          "2 events are of types that are not known: of_tomorrow", HasSubstr("1 places of its lists are no object"),
+          HasSubstr("1 objects of its events have neither a type nor a time")));
 }
 
 TEST(SystemTraceReader, KeepsWhatIsWholeOfATextThatIsCutOff) {
-  const std::string whole = RawTrace(RawHalf("nrt_execute", "start", "1", 100) + "," + RawHalf("nrt_execute", "stop", "1", 200) +
-                                     "," + RawHalf("nrt_execute", "start", "2", 300));
+  const std::string whole =
+      RawTrace(RawHalf("nrt_execute", "start", "1", 100) + "," + RawHalf("nrt_execute", "stop", "1", 200) + "," +
+               RawHalf("nrt_execute", "start", "2", 300));
   const size_t third = whole.rfind("{\"event_type\"");
   for (size_t size = third + 1; size < whole.size() - 20; ++size) {
     BatchTexts texts;
     ASSERT_TRUE(ReadInto(texts, whole.substr(0, size)).ok()) << size;
     EXPECT_THAT(texts.rows, Contains(HasSubstr("slice 1780000000000000100+100 "))) << size;
-    EXPECT_THAT(texts.warnings, Contains(AllOf(HasSubstr("in the middle"), HasSubstr("events before were kept")))) << size;
+    EXPECT_THAT(texts.warnings, Contains(AllOf(HasSubstr("in the middle"), HasSubstr("events before were kept"))))
+        << size;
   }
   BatchTexts none;
   const Status cut = ReadInto(none, whole.substr(0, 40));
@@ -174,7 +190,8 @@ TEST(SystemTraceReader, KeepsWhatIsWholeOfATextThatIsCutOff) {
 
 TEST(SystemTraceReader, GoesOnBehindWhatIsNoJson) {
   BatchTexts texts;
-  ASSERT_TRUE(ReadInto(texts, RawTrace(RawHalf("nrt_execute", "start", "1", 100) + R"(,{"event_type":"nrt_execute",,,"phase":{]},)" +
+  ASSERT_TRUE(ReadInto(texts, RawTrace(RawHalf("nrt_execute", "start", "1", 100) +
+                                       R"(,{"event_type":"nrt_execute",,,"phase":{]},)" +
                                        RawHalf("nrt_execute", "stop", "1", 200)))
                   .ok());
   EXPECT_THAT(texts.rows, ElementsAre(HasSubstr("slice 1780000000000000100+100 ")));

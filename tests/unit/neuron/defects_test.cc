@@ -27,8 +27,8 @@ class MadeProfile {
     return *this;
   }
   // `start` or `stop` below 0: that half is not there.
-  MadeProfile& Event(const std::string& type, int64_t tracking, int64_t start, int64_t stop, const std::string& data = "",
-                     int nc = 0) {
+  MadeProfile& Event(const std::string& type, int64_t tracking, int64_t start, int64_t stop,
+                     const std::string& data = "", int nc = 0) {
     if (start >= 0) Half(type, "start", tracking, start, data, nc);
     if (stop >= 0) Half(type, "stop", tracking, stop, "", nc);
     return *this;
@@ -43,7 +43,8 @@ class MadeProfile {
            nc);
     }
     if (stop >= 0) {
-      Half("nc_exec_running", "stop", tracking, stop, "\"nc_timestamp_ns\":" + std::to_string(stop * kTick + clock), nc);
+      Half("nc_exec_running", "stop", tracking, stop, "\"nc_timestamp_ns\":" + std::to_string(stop * kTick + clock),
+           nc);
     }
     return *this;
   }
@@ -63,10 +64,12 @@ class MadeProfile {
  private:
   static constexpr int64_t kTick = kMs / 10;
   static std::string Time(int64_t time) { return std::to_string(1'780'000'000'000'000'000 + time * kTick); }
-  void Half(const std::string& type, const char* phase, int64_t tracking, int64_t time, const std::string& data, int nc) {
+  void Half(const std::string& type, const char* phase, int64_t tracking, int64_t time, const std::string& data,
+            int nc) {
     events_ += (events_.empty() ? "" : ",");
     events_ += R"({"event_type":")" + type + R"(","phase":")" + phase + R"(","nc_idx":)" + std::to_string(nc) +
-               R"(,"tracking_id":)" + std::to_string(tracking) + R"(,"data":{)" + data + R"(},"timestamp_ns":)" + Time(time) + "}";
+               R"(,"tracking_id":)" + std::to_string(tracking) + R"(,"data":{)" + data + R"(},"timestamp_ns":)" +
+               Time(time) + "}";
   }
 
   std::string calls_;
@@ -84,8 +87,8 @@ class NeuronDefects : public testing::Test {
       const AnalysisValue kernel = traces_.At(answer, table, i, "kernel");
       std::ostringstream row;
       row << (kernel.index() == 0 ? "-" : std::get<std::string>(kernel)) << ' '
-          << traces_.Number(answer, table, i, "executions") << ' ' << Ms(traces_.Number(answer, table, i, "nc_ns")) << ' '
-          << Ms(traces_.Number(answer, table, i, "nrt_ns")) << ' '
+          << traces_.Number(answer, table, i, "executions") << ' ' << Ms(traces_.Number(answer, table, i, "nc_ns"))
+          << ' ' << Ms(traces_.Number(answer, table, i, "nrt_ns")) << ' '
           << std::get<std::string>(traces_.At(answer, table, i, "reading"));
       rows.push_back(row.str());
     }
@@ -194,11 +197,8 @@ TEST_F(NeuronDefects, OneTrackingIdOnTwoCoresIsTwoEvents) {
 }
 
 TEST_F(NeuronDefects, ExplicitlyAsynchronousRequestsHaveNoRatio) {
-  traces_.Add(MadeProfile()
-                  .Call("/w/m.py", 1, "attn")
-                  .Event("nrta_execute_schedule", 5, 0, 1)
-                  .Core(0, 10, 60, 0, 0)
-                  .Text());
+  traces_.Add(
+      MadeProfile().Call("/w/m.py", 1, "attn").Event("nrta_execute_schedule", 5, 0, 1).Core(0, 10, 60, 0, 0).Text());
   const AnalysisAnswer lines = traces_.Ask("lines");
   EXPECT_EQ(LinesOf(lines), Rows({"attn 1 5 0.1 async"}));
   EXPECT_EQ(traces_.At(lines, 0, 0, "nc_nrt_ratio").index(), 0u);
@@ -262,8 +262,7 @@ TEST_F(NeuronDefects, RatiosOfSeveralRanksAreMadeOfTheirSums) {
   EXPECT_NEAR(std::get<double>(traces_.At(lines, 0, 0, "nc_nrt_ratio")), 3.33, 0.01);
   EXPECT_DOUBLE_EQ(std::get<double>(traces_.At(lines, 0, 1, "nc_nrt_ratio")), 5);
   const size_t ranks = traces_.Table("rank_lines");
-  EXPECT_EQ(LinesOf(lines, ranks),
-            Rows({"one 1 9 1 async", "two 1 1 1 async", "two 1 9 1 async", "one 1 1 2 async"}));
+  EXPECT_EQ(LinesOf(lines, ranks), Rows({"one 1 9 1 async", "two 1 1 1 async", "two 1 9 1 async", "one 1 1 2 async"}));
   EXPECT_DOUBLE_EQ(std::get<double>(traces_.At(lines, ranks, 0, "nc_percent")), 90);
 }
 

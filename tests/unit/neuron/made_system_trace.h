@@ -1,6 +1,6 @@
-// A made trace of a Neuron runtime, as nrt_sys_trace gives it, with what is true of it: which call of a program took how
-// much time of the device and of the host, and what each nanosecond of idle time belongs to. The truth comes from the
-// events as they were made up, by plain steps over every nanosecond.
+// A made trace of a Neuron runtime, as nrt_sys_trace gives it, with what is true of it: which call of a program took
+// how much time of the device and of the host, and what each nanosecond of idle time belongs to. The truth comes from
+// the events as they were made up, by plain steps over every nanosecond.
 #pragma once
 
 #include <algorithm>
@@ -21,18 +21,19 @@ constexpr int64_t kMadeBaseNs = 1'780'000'000'000'000'000;
 struct MadeShape {
   int lnc = 1;
   int ncs = 1;
-  bool is_async = false;      // nrta_execute_schedule in place of nrt_execute
-  bool is_lifted = false;     // events of the device have the time of their core's clock
-  bool has_points = true;     // timestamp_sync_point
+  bool is_async = false;         // nrta_execute_schedule in place of nrt_execute
+  bool is_lifted = false;        // events of the device have the time of their core's clock
+  bool has_points = true;        // timestamp_sync_point
   bool points_by_local = false;  // which tell their core by nc_local_id alone
-  bool drops = false;         // a ring buffer overwrote the oldest events
+  bool drops = false;            // a ring buffer overwrote the oldest events
   enum class Calls { kTimes, kIds, kOrder } calls = Calls::kTimes;
   bool is_one_file = true;  // calls and events in one kernel profile
 
   std::string Text() const {
     return "lnc " + std::to_string(lnc) + ", ncs " + std::to_string(ncs) + (is_async ? ", async" : "") +
            (is_lifted ? ", lifted" : "") + (has_points ? "" : ", no points") + (points_by_local ? ", by local" : "") +
-           (drops ? ", drops" : "") + ", calls " + std::to_string(static_cast<int>(calls)) + (is_one_file ? "" : ", two files");
+           (drops ? ", drops" : "") + ", calls " + std::to_string(static_cast<int>(calls)) +
+           (is_one_file ? "" : ", two files");
   }
 };
 
@@ -164,9 +165,7 @@ class MadeSystemTrace {
     int64_t ns = 0;
   };
 
-  int64_t Random(int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random_);
-  }
+  int64_t Random(int64_t least, int64_t most) { return std::uniform_int_distribution<int64_t>(least, most)(random_); }
   static std::string Time(int64_t time) { return std::to_string(kMadeBaseNs + time); }
   int64_t ClockOf(int64_t nc, int64_t core) const { return clocks_.at({nc, core}); }
 
@@ -188,11 +187,13 @@ class MadeSystemTrace {
     for (int core = 0; core < shape_.lnc; ++core) {
       const int64_t begin = start + (core == 0 ? 0 : late);
       const int64_t end = start + ns - (core == 0 && shape_.lnc > 1 ? late : 0);
-      Event& row = Add("nc_exec_running", nc, 0, begin, end, kNone, "\"exec_id\":" + std::to_string(exec_id) + ",\"model_id\":7");
+      Event& row = Add("nc_exec_running", nc, 0, begin, end, kNone,
+                       "\"exec_id\":" + std::to_string(exec_id) + ",\"model_id\":7");
       row.core = nc * 2 + core;
       row.execution = number;
       if (!shape_.has_points) continue;
-      Event& point = Add("timestamp_sync_point", nc, 0, end + 1, end + 1, kNone, "\"exec_id\":" + std::to_string(exec_id));
+      Event& point =
+          Add("timestamp_sync_point", nc, 0, end + 1, end + 1, kNone, "\"exec_id\":" + std::to_string(exec_id));
       point.core = row.core;
       point.is_point = true;
     }
@@ -241,7 +242,8 @@ class MadeSystemTrace {
         if (Random(0, 1) == 1) at = AddHostWork(nc, thread, at) + Random(0, 5);
         Call call;
         const int64_t place = Random(0, places - 1);
-        call.place = {place % 2 == 0 ? "/a/model.py" : "/b/model.py", 10 + place / 2, "kernel_" + std::to_string(place)};
+        call.place = {place % 2 == 0 ? "/a/model.py" : "/b/model.py", 10 + place / 2,
+                      "kernel_" + std::to_string(place)};
         call.nc = nc;
         call.thread = thread;
         call.seq = 9'007'199'254'740'993 + i;
@@ -253,14 +255,16 @@ class MadeSystemTrace {
           host.execution = number;
           at = host.stop + Random(1, 4);
           const int64_t begin = std::max(at, free_at) + Random(4, 20);
-          Event& pre = Add("kbl_exec_pre", nc, 900 + nc, begin - 3, begin - 1, kOverhead, "\"exec_id\":" + std::to_string(i));
+          Event& pre =
+              Add("kbl_exec_pre", nc, 900 + nc, begin - 3, begin - 1, kOverhead, "\"exec_id\":" + std::to_string(i));
           pre.seq = call.seq;
           AddExecution(nc, begin, ns, late, i, number);
           free_at = begin + ns + 2;
         } else {
           const int64_t host_start = at;
           at += Random(1, 5);
-          Add("kbl_exec_pre", nc, thread, at, at + 2, kOverhead, "\"exec_id\":" + std::to_string(i) + ",\"model_id\":7");
+          Add("kbl_exec_pre", nc, thread, at, at + 2, kOverhead,
+              "\"exec_id\":" + std::to_string(i) + ",\"model_id\":7");
           at += Random(2, 9);
           AddExecution(nc, at, ns, late, i, number);
           at += ns + 2;
@@ -411,11 +415,12 @@ class MadeSystemTrace {
       if (shape_.is_lifted) time = device;
     }
     const char* phase = event.is_point ? "instant" : half.is_stop ? "stop" : "start";
-    std::string json = "{\"event_type\":\"" + event.type + "\",\"phase\":\"" + phase + "\",\"id\":" + std::to_string(number) +
-                       ",\"nc_idx\":" + std::to_string(event.nc) +
+    std::string json = "{\"event_type\":\"" + event.type + "\",\"phase\":\"" + phase +
+                       "\",\"id\":" + std::to_string(number) + ",\"nc_idx\":" + std::to_string(event.nc) +
                        ",\"nc_local_id\":" + std::to_string(is_of_device ? event.core % 2 : 0) +
-                       ",\"tracking_id\":" + std::to_string(event.tracking) + ",\"thread_id\":" + std::to_string(event.thread) +
-                       ",\"worker_gid\":0,\"data\":{" + data + "},\"timestamp_ns\":" + std::to_string(time);
+                       ",\"tracking_id\":" + std::to_string(event.tracking) +
+                       ",\"thread_id\":" + std::to_string(event.thread) + ",\"worker_gid\":0,\"data\":{" + data +
+                       "},\"timestamp_ns\":" + std::to_string(time);
     if (event.seq != kNever) json += ",\"nrta_seq_id\":" + std::to_string(event.seq);
     return json + "}";
   }

@@ -60,9 +60,12 @@ std::map<MadePlace, Row> RowsOf(NeuronTraces& traces, const AnalysisAnswer& answ
       place = {std::get<std::string>(file), traces.Number(answer, table, i, "line"),
                std::get<std::string>(traces.At(answer, table, i, "kernel"))};
     }
-    rows[place] = {traces.Number(answer, table, i, "calls"),      traces.Number(answer, table, i, "executions"),
-                   traces.Number(answer, table, i, "nc_ns"),      traces.Number(answer, table, i, "nc_core_ns"),
-                   traces.Number(answer, table, i, "nrt_ns"),     traces.At(answer, table, i, "nc_nrt_ratio"),
+    rows[place] = {traces.Number(answer, table, i, "calls"),
+                   traces.Number(answer, table, i, "executions"),
+                   traces.Number(answer, table, i, "nc_ns"),
+                   traces.Number(answer, table, i, "nc_core_ns"),
+                   traces.Number(answer, table, i, "nrt_ns"),
+                   traces.At(answer, table, i, "nc_nrt_ratio"),
                    std::get<std::string>(traces.At(answer, table, i, "reading"))};
   }
   return rows;

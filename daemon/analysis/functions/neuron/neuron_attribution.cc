@@ -36,14 +36,15 @@ class MatchByOrder {
         free_seconds.push_back(second);
         continue;
       }
-      if (anchor == place_of_first.end()) continue;  // matched to something of another list
+      if (anchor == place_of_first.end()) continue;                       // matched to something of another list
       if (last_anchor && anchor->second < *last_anchor) return matched_;  // they do not follow one order
       MatchStretch(first_at, anchor->second, free_seconds, lost_oldest && !last_anchor);
       free_seconds.clear();
       last_anchor = anchor->second;
       first_at = anchor->second + 1;
     }
-    MatchStretch(std::min(first_at, lists_.first.size()), lists_.first.size(), free_seconds, lost_oldest && !last_anchor);
+    MatchStretch(std::min(first_at, lists_.first.size()), lists_.first.size(), free_seconds,
+                 lost_oldest && !last_anchor);
     return matched_;
   }
 
@@ -151,7 +152,7 @@ class Attributing {
     }
     // An event of the runtime may know both.
     std::map<IdKey, size_t> by_link;
-    for (const NeuronLink& link : events_.links) {
+    for (const ExecutionLink& link : events_.links) {
       if (link.seq_id == kNoValue || link.exec_id == kNoValue) continue;
       const auto host = by_seq.find({link.of, link.seq_id});
       if (host != by_seq.end()) by_link[{link.of, link.exec_id}] = host->second;
@@ -178,7 +179,7 @@ class Attributing {
     }
     hosts.Sort();
     std::map<IdKey, size_t> by_exec;
-    for (const NeuronLink& link : events_.links) {
+    for (const ExecutionLink& link : events_.links) {
       if (link.thread == kNoValue || link.exec_id == kNoValue || link.start_ns == kNoValue) continue;
       hosts.ForEach({link.of.process, link.of.worker, link.thread}, link.start_ns, link.start_ns, [&](size_t host) {
         if (!MayBeSame(events_.host_calls[host].of.nc, link.of.nc)) return true;
@@ -289,7 +290,8 @@ class Attributing {
     for (size_t i = 0; i < all_.executions.size(); ++i) {
       const NeuronExecution& execution = all_.executions[i];
       all_.call_of_execution[i] = find(by_exec, execution.exec_id, execution.of.nc);
-      if (all_.call_of_execution[i] == kNobody) all_.call_of_execution[i] = find(by_seq, execution.seq_id, execution.of.nc);
+      if (all_.call_of_execution[i] == kNobody)
+        all_.call_of_execution[i] = find(by_seq, execution.seq_id, execution.of.nc);
     }
   }
 
@@ -355,7 +357,9 @@ class Attributing {
   }
 
   bool AreOfOneNc() const {
-    const auto is_other = [&](const NeuronExecution& execution) { return !(execution.of == all_.executions.front().of); };
+    const auto is_other = [&](const NeuronExecution& execution) {
+      return !(execution.of == all_.executions.front().of);
+    };
     return std::none_of(all_.executions.begin(), all_.executions.end(), is_other);
   }
 
@@ -414,8 +418,8 @@ NeuronReading ReadingOf(const NeuronHostCall& host, const NeuronExecution* execu
     reading.explicit_async = 1;
     return reading;
   }
-  const bool is_seen =
-      execution != nullptr && host.end_ns != kNoValue && execution->start_ns != kNoValue && execution->end_ns != kNoValue;
+  const bool is_seen = execution != nullptr && host.end_ns != kNoValue && execution->start_ns != kNoValue &&
+                       execution->end_ns != kNoValue;
   if (!is_seen) {
     reading.unseen = 1;
     return reading;
@@ -423,7 +427,8 @@ NeuronReading ReadingOf(const NeuronHostCall& host, const NeuronExecution* execu
   // The two clocks are put together to some microseconds: a little of it may stand out.
   constexpr int64_t kLargeShare = 10;
   const int64_t beyond_ns = execution->end_ns - host.end_ns;
-  const bool is_async = execution->start_ns >= host.end_ns || beyond_ns > (execution->end_ns - execution->start_ns) / kLargeShare;
+  const bool is_async =
+      execution->start_ns >= host.end_ns || beyond_ns > (execution->end_ns - execution->start_ns) / kLargeShare;
   ++(is_async ? reading.async : reading.sync);
   return reading;
 }

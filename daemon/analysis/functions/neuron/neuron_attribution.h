@@ -1,7 +1,7 @@
-// Which kernel call of a program made which call of the Neuron runtime, and which execution on the device. By ids where
-// there are some, else by what lies within what in time, else by the order in which they began, and that only where
-// nothing between two things that are sure is missing. Never by the order in which they ended: what a ring buffer lost
-// shifts nothing.
+// Finds the kernel call of a program that made a call of the Neuron runtime, or an execution on the device: by ids
+// where there are some, else by what lies within what in time, else by the order in which they began, and that only
+// where nothing between two things that are sure is missing. Never by the order in which they ended: what a ring buffer
+// lost shifts nothing.
 //
 // Pure. O(n log n).
 #pragma once
@@ -27,9 +27,9 @@ struct NeuronAttribution {
   std::vector<size_t> call_of_host;
   std::vector<size_t> call_of_execution;
   int64_t lnc = 0;
-  int64_t odd_lnc = 0;             // executions with another number of rows than lnc
-  int64_t by_order = 0;            // calls or executions that were found by their order
-  int64_t not_in_order = 0;        // calls that have no id and no time, and whose number fits nothing
+  int64_t odd_lnc = 0;       // executions with another number of rows than lnc
+  int64_t by_order = 0;      // calls or executions that were found by their order
+  int64_t not_in_order = 0;  // calls that have no id and no time, and whose number fits nothing
 };
 NeuronAttribution Attribute(const NeuronEvents& events);
 

@@ -14,13 +14,13 @@ struct CategoryType {
   IdleCategory category;
 };
 constexpr CategoryType kCategoryTypes[] = {
-    {"nrt_tensor_read", IdleCategory::kD2hTransfer},        {"dmem_buf_copyout", IdleCategory::kD2hTransfer},
-    {"nrt_tensor_write", IdleCategory::kH2dTransfer},       {"dmem_buf_copyin", IdleCategory::kH2dTransfer},
-    {"nrt_tensor_allocate", IdleCategory::kMemoryMgmt},     {"nrt_tensor_free", IdleCategory::kMemoryMgmt},
-    {"nrt_dma_mem_alloc", IdleCategory::kMemoryMgmt},       {"nrt_dma_mem_dealloc", IdleCategory::kMemoryMgmt},
-    {"nrt_execute", IdleCategory::kExecOverhead},           {"nrt_model_submit", IdleCategory::kExecOverhead},
-    {"kbl_exec_pre", IdleCategory::kExecOverhead},          {"kbl_exec_post", IdleCategory::kExecOverhead},
-    {"nrt_async_sema_wait", IdleCategory::kSyncWait},       {"tensor_block_while_exec", IdleCategory::kSyncWait},
+    {"nrt_tensor_read", IdleCategory::kD2hTransfer},    {"dmem_buf_copyout", IdleCategory::kD2hTransfer},
+    {"nrt_tensor_write", IdleCategory::kH2dTransfer},   {"dmem_buf_copyin", IdleCategory::kH2dTransfer},
+    {"nrt_tensor_allocate", IdleCategory::kMemoryMgmt}, {"nrt_tensor_free", IdleCategory::kMemoryMgmt},
+    {"nrt_dma_mem_alloc", IdleCategory::kMemoryMgmt},   {"nrt_dma_mem_dealloc", IdleCategory::kMemoryMgmt},
+    {"nrt_execute", IdleCategory::kExecOverhead},       {"nrt_model_submit", IdleCategory::kExecOverhead},
+    {"kbl_exec_pre", IdleCategory::kExecOverhead},      {"kbl_exec_post", IdleCategory::kExecOverhead},
+    {"nrt_async_sema_wait", IdleCategory::kSyncWait},   {"tensor_block_while_exec", IdleCategory::kSyncWait},
 };
 constexpr std::string_view kLinkTypes[] = {"kbl_exec_pre", "kmgr_exec_core", "kbl_exec_wait", "kbl_exec_post",
                                            "nrt_model_submit"};
@@ -120,11 +120,13 @@ class NeuronEventReading {
     for (const SideSegment& segment : table.segments) {
       RETURN_IF_ERROR(StillWanted(stop_));
       std::array<DecodedColumn, 15> columns;
-      for (const NeuronEventColumn column : {kEvent, kProcess, kWorker, kThread, kNc, kCore, kExecId, kTrackingId, kSeqId,
-                                             kModel, kStart, kEnd, kDeviceStart, kDeviceEnd}) {
+      for (const NeuronEventColumn column : {kEvent, kProcess, kWorker, kThread, kNc, kCore, kExecId, kTrackingId,
+                                             kSeqId, kModel, kStart, kEnd, kDeviceStart, kDeviceEnd}) {
         ASSIGN_OR_RETURN(columns[static_cast<size_t>(column)], reader.ReadSide(segment, static_cast<size_t>(column)));
       }
-      const auto at = [&](NeuronEventColumn column, size_t row) { return (*columns[static_cast<size_t>(column)])[row]; };
+      const auto at = [&](NeuronEventColumn column, size_t row) {
+        return (*columns[static_cast<size_t>(column)])[row];
+      };
       int64_t last_type = kNoValue;
       const TypeUse* use = nullptr;
       const size_t had = Taken();
@@ -155,8 +157,9 @@ class NeuronEventReading {
         const NeuronCoreKey key{known->second, at(kWorker, row), at(kNc, row)};
         if (use->is_execution) {
           ASSIGN_OR_RETURN(const uint32_t model, TextOf(reader, at(kModel, row)));
-          read_.core_rows.push_back({key, at(kCore, row), at(kExecId, row), at(kTrackingId, row), at(kSeqId, row), start_ns,
-                                     end_ns, DeviceTime(at(kDeviceStart, row)), DeviceTime(at(kDeviceEnd, row)), model});
+          read_.core_rows.push_back({key, at(kCore, row), at(kExecId, row), at(kTrackingId, row), at(kSeqId, row),
+                                     start_ns, end_ns, DeviceTime(at(kDeviceStart, row)),
+                                     DeviceTime(at(kDeviceEnd, row)), model});
         }
         if (use->is_host_call) {
           read_.host_calls.push_back(
@@ -175,7 +178,7 @@ class NeuronEventReading {
 
   size_t Taken() const {
     return read_.core_rows.size() * sizeof(NeuronCoreRow) + read_.host_calls.size() * sizeof(NeuronHostCall) +
-           read_.links.size() * sizeof(NeuronLink) + read_.categorised.size() * sizeof(CategorisedEvent) +
+           read_.links.size() * sizeof(ExecutionLink) + read_.categorised.size() * sizeof(CategorisedEvent) +
            read_.calls.size() * sizeof(NeuronProgramCall);
   }
 
@@ -224,7 +227,7 @@ class NeuronEventReading {
   MemoryCharge& charge_;
   const StopSignal& stop_;
   NeuronEvents read_;
-  int64_t shift_ns_ = 0;  // of the part that is read
+  int64_t shift_ns_ = 0;                         // of the part that is read
   std::unordered_map<int64_t, uint32_t> texts_;  // of the part that is read
   std::unordered_map<int64_t, TypeUse> uses_;
   std::unordered_map<std::string, uint32_t> numbers_;

@@ -1,4 +1,4 @@
-// What the parts of one rank of a run tell of a Neuron runtime: events and kernel calls from the side tables
+// Events and kernel calls of a Neuron runtime, from all parts of one rank of a run: they stand in the side tables
 // `neuron_event` and `neuron_call` (neuron_tables.h), sorted by what they are for. The parts of one rank are looked at
 // together: their times are put on the clock of the first one, by the parts' bases.
 //
@@ -23,7 +23,7 @@
 
 namespace kprof {
 
-// What the device waits for while it is idle.
+// Reasons for which the device is idle.
 enum class IdleCategory : uint8_t { kD2hTransfer, kH2dTransfer, kMemoryMgmt, kExecOverhead, kSyncWait, kUnattributed };
 constexpr size_t kIdleCategories = 6;
 std::string_view IdleCategoryName(IdleCategory category);
@@ -78,7 +78,7 @@ struct NeuronHostCall {  // nrt_execute or nrta_execute_schedule
   int64_t order_ns() const { return start_ns != kNoValue ? start_ns : end_ns; }
 };
 
-struct NeuronLink {  // an event of the runtime that tells which execution a thread works on: kbl_exec_pre
+struct ExecutionLink {  // an event of the runtime that tells which execution a thread works on: kbl_exec_pre
   NeuronCoreKey of;
   int64_t thread = kNoValue;
   int64_t exec_id = kNoValue;
@@ -110,7 +110,7 @@ struct NeuronEvents {
   std::vector<std::string> texts{""};
   std::vector<NeuronCoreRow> core_rows;
   std::vector<NeuronHostCall> host_calls;
-  std::vector<NeuronLink> links;
+  std::vector<ExecutionLink> links;
   std::vector<NeuronProgramCall> calls;  // in the order of call_index, else as they were recorded
   std::vector<CategorisedEvent> categorised;
   int64_t events = 0;

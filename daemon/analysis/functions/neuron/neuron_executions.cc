@@ -67,7 +67,8 @@ NeuronExecution ExecutionOf(const ExecutionRows& of) {
   execution.ns = longest_ns;
   // Clocks of several cores have nothing to do with each other: only on the host's they can be laid over each other.
   if (are_on_host && intervals.size() > 1) {
-    std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
+    std::sort(intervals.begin(), intervals.end(),
+              [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
     std::vector<Interval> pieces;
     for (const Interval& interval : intervals) AppendInterval(interval.begin_ns, interval.end_ns, pieces);
     execution.ns = 0;

@@ -1,5 +1,5 @@
-// Executions of a Neuron device. A logical NeuronCore of several physical ones (LNC) gives a row for each of these: they
-// are one execution, which takes as long as any of them runs.
+// Executions of a Neuron device. A logical NeuronCore of several physical ones (LNC) gives a row for each of these:
+// they are one execution, which takes as long as any of them runs.
 //
 // Pure.
 #pragma once
@@ -18,11 +18,11 @@ struct NeuronExecution {
   int64_t exec_id = kNoValue;
   int64_t seq_id = kNoValue;
   uint32_t model = 0;
-  int64_t rows = 0;           // physical cores
-  bool is_known = false;      // how long it took
-  bool is_whole = true;       // all of its rows begin and end
-  int64_t core_ns = 0;        // of all its cores, added up
-  int64_t ns = 0;             // in which any of its cores ran
+  int64_t rows = 0;             // physical cores
+  bool is_known = false;        // how long it took
+  bool is_whole = true;         // all of its rows begin and end
+  int64_t core_ns = 0;          // of all its cores, added up
+  int64_t ns = 0;               // in which any of its cores ran
   int64_t start_ns = kNoValue;  // on the host's clock
   int64_t end_ns = kNoValue;
 

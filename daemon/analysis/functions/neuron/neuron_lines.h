@@ -1,6 +1,6 @@
-// Time of the device and of the Neuron runtime by source lines and kernels: sums over the executions and host calls that
-// each kernel call made (neuron_attribution.h). Sums of several ranks can be added; ratios and percentages are made of
-// sums.
+// Time of the device and of the Neuron runtime by source lines and kernels: sums over the executions and host calls
+// that each kernel call made (neuron_attribution.h). Sums of several ranks can be added; ratios and percentages are
+// made of sums.
 //
 // Values; pure.
 #pragma once
@@ -27,13 +27,13 @@ struct NeuronPlace {
 };
 
 struct NeuronSums {
-  int64_t calls = 0;         // of the program
-  int64_t calls_alone = 0;   // of them those that nothing matches
-  int64_t executions = 0;    // of which is known how long they took
-  int64_t host_calls = 0;    // of the runtime
-  int64_t nc_ns = 0;         // in which any physical core of an execution ran, added up over executions
-  int64_t nc_core_ns = 0;    // of all physical cores, added up
-  int64_t nrt_ns = 0;        // of host calls
+  int64_t calls = 0;        // of the program
+  int64_t calls_alone = 0;  // of them those that nothing matches
+  int64_t executions = 0;   // of which is known how long they took
+  int64_t host_calls = 0;   // of the runtime
+  int64_t nc_ns = 0;        // in which any physical core of an execution ran, added up over executions
+  int64_t nc_core_ns = 0;   // of all physical cores, added up
+  int64_t nrt_ns = 0;       // of host calls
   NeuronReading reading;
 
   void Add(const NeuronSums& other);
@@ -43,13 +43,13 @@ struct NeuronSums {
 
 struct NeuronTotals {
   NeuronSums all;
-  NeuronSums unattributed;          // of no kernel call
-  int64_t lnc = 0;                  // physical cores of an execution; 0: none, or of several ranks different ones
-  int64_t rows = 0;                 // nc_exec_running
-  int64_t odd_lnc = 0;              // executions with another number of rows
-  int64_t unknown_executions = 0;   // of which is not known how long they took
-  int64_t executions_alone = 0;     // that no host call matches
-  int64_t host_calls_alone = 0;     // that no execution matches
+  NeuronSums unattributed;         // of no kernel call
+  int64_t lnc = 0;                 // physical cores of an execution; 0: none, or of several ranks different ones
+  int64_t rows = 0;                // nc_exec_running
+  int64_t odd_lnc = 0;             // executions with another number of rows
+  int64_t unknown_executions = 0;  // of which is not known how long they took
+  int64_t executions_alone = 0;    // that no host call matches
+  int64_t host_calls_alone = 0;    // that no execution matches
   int64_t by_order = 0;
   int64_t not_in_order = 0;
   int64_t events = 0;

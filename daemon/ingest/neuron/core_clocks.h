@@ -17,7 +17,7 @@
 
 namespace kprof {
 
-class DeviceClocks {
+class CoreClocks {
  public:
   static constexpr size_t kMostWaitingEvents = 1 << 19;
 
@@ -35,7 +35,7 @@ class DeviceClocks {
     int64_t points_of_none = 0;  // points that do not tell which core they are of
   };
 
-  explicit DeviceClocks(NeuronEventRows& rows) : rows_(rows) {}
+  explicit CoreClocks(NeuronEventRows& rows) : rows_(rows) {}
 
   // `core`: kNoValue where the point does not tell. REQUIRES: both times are within kFirstTimeNs to kLastTimeNs.
   void AddPoint(const NeuronEvent& of, const SyncPoint& point);

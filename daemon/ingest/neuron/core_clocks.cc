@@ -1,4 +1,4 @@
-#include "daemon/ingest/neuron/device_clocks.h"
+#include "daemon/ingest/neuron/core_clocks.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,15 +10,15 @@ namespace {
 // An event without a point whose times are this near to those of the host has the host's times.
 constexpr int64_t kNearHostNs = int64_t{600} * 1'000'000'000;
 
-bool IsEarlierPoint(const DeviceClocks::SyncPoint& a, const DeviceClocks::SyncPoint& b) {
+bool IsEarlierPoint(const CoreClocks::SyncPoint& a, const CoreClocks::SyncPoint& b) {
   return a.device_ns < b.device_ns;
 }
 
 // The point of the execution, else the nearest in time. REQUIRES: there are points, in order.
-const DeviceClocks::SyncPoint& PointFor(const std::vector<DeviceClocks::SyncPoint>& points, int64_t exec_id,
-                                        int64_t device_ns) {
-  const auto behind = std::lower_bound(points.begin(), points.end(), DeviceClocks::SyncPoint{.device_ns = device_ns},
-                                       IsEarlierPoint);
+const CoreClocks::SyncPoint& PointFor(const std::vector<CoreClocks::SyncPoint>& points, int64_t exec_id,
+                                      int64_t device_ns) {
+  const auto behind =
+      std::lower_bound(points.begin(), points.end(), CoreClocks::SyncPoint{.device_ns = device_ns}, IsEarlierPoint);
   if (exec_id != kNoValue) {
     // A point comes soon after its execution.
     constexpr ptrdiff_t kMostLooks = 64;
@@ -47,19 +47,19 @@ int64_t CoreOfLocal(int64_t local_nc) {
 
 }  // namespace
 
-void DeviceClocks::AddPoint(const NeuronEvent& of, const SyncPoint& point) {
+void CoreClocks::AddPoint(const NeuronEvent& of, const SyncPoint& point) {
   Nc& nc = ncs_[KeyOf(of)];
   nc.points[of.core].push_back(point);
   if (of.core != kNoValue) nc.local_of_core.try_emplace(of.core, of.local_nc);
   SeeHostTime(point.cpu_ns);
 }
 
-void DeviceClocks::SeeHostTime(int64_t host_ns) {
+void CoreClocks::SeeHostTime(int64_t host_ns) {
   first_host_ns_ = std::min(first_host_ns_.value_or(host_ns), host_ns);
   last_host_ns_ = std::max(last_host_ns_.value_or(host_ns), host_ns);
 }
 
-Status DeviceClocks::Take(NeuronEvent event) {
+Status CoreClocks::Take(NeuronEvent event) {
   Nc& nc = ncs_[KeyOf(event)];
   if (event.core != kNoValue) nc.local_of_core.try_emplace(event.core, event.local_nc);
   nc.has_events = true;
@@ -71,11 +71,11 @@ Status DeviceClocks::Take(NeuronEvent event) {
   return waiting_.size() < kMostWaitingEvents ? OkStatus() : WriteWaiting();
 }
 
-Status DeviceClocks::Finish() {
+Status CoreClocks::Finish() {
   return WriteWaiting();
 }
 
-std::optional<int64_t> DeviceClocks::NearestCore(const Nc& nc, const SyncPoint& point) {
+std::optional<int64_t> CoreClocks::NearestCore(const Nc& nc, const SyncPoint& point) {
   const auto ends = nc.ends.find(point.exec_id);
   if (ends == nc.ends.end()) return std::nullopt;
   constexpr int64_t kClearlyNearer = 8;
@@ -97,7 +97,7 @@ std::optional<int64_t> DeviceClocks::NearestCore(const Nc& nc, const SyncPoint& 
   return second_ns / kClearlyNearer > least_ns && least_ns < kMostBetweenNs ? nearest : std::nullopt;
 }
 
-std::optional<int64_t> DeviceClocks::CoreOf(const Nc& nc, int64_t local_nc) {
+std::optional<int64_t> CoreClocks::CoreOf(const Nc& nc, int64_t local_nc) {
   std::optional<int64_t> found;
   for (const auto& [core, local] : nc.local_of_core) {
     if (!MayBeOne(local, local_nc)) continue;
@@ -107,14 +107,14 @@ std::optional<int64_t> DeviceClocks::CoreOf(const Nc& nc, int64_t local_nc) {
   return found;
 }
 
-bool DeviceClocks::NobodyIs(const Nc& nc, int64_t local_nc) {
+bool CoreClocks::NobodyIs(const Nc& nc, int64_t local_nc) {
   return std::none_of(nc.local_of_core.begin(), nc.local_of_core.end(),
                       [&](const auto& of) { return MayBeOne(of.second, local_nc); });
 }
 
 // Points that do not tell their core are of the only one, or of the one with their nc_local_id, or of the one whose
 // execution ended just before them.
-void DeviceClocks::ShareOutPoints(Nc& nc) {
+void CoreClocks::ShareOutPoints(Nc& nc) {
   const auto untold = nc.points.find(kNoValue);
   if (!nc.has_events) return;  // nobody asks for one
   if (untold != nc.points.end()) {
@@ -132,7 +132,7 @@ void DeviceClocks::ShareOutPoints(Nc& nc) {
   for (auto& [core, points] : nc.points) std::stable_sort(points.begin(), points.end(), IsEarlierPoint);
 }
 
-void DeviceClocks::Place(NeuronEvent& event) {
+void CoreClocks::Place(NeuronEvent& event) {
   const Nc& nc = ncs_[KeyOf(event)];
   // An end by itself does not tell its core.
   if (event.core == kNoValue) event.core = CoreOf(nc, event.local_nc).value_or(kNoValue);
@@ -140,7 +140,8 @@ void DeviceClocks::Place(NeuronEvent& event) {
   const auto points = nc.points.find(is_of_local ? CoreOfLocal(event.local_nc) : event.core);
   const int64_t device_ns = event.device_end_ns != kNoValue ? event.device_end_ns : event.device_start_ns;
   if (points == nc.points.end() || points->second.empty()) {
-    const bool is_near = first_host_ns_ && device_ns > *first_host_ns_ - kNearHostNs && device_ns < *last_host_ns_ + kNearHostNs;
+    const bool is_near =
+        first_host_ns_ && device_ns > *first_host_ns_ - kNearHostNs && device_ns < *last_host_ns_ + kNearHostNs;
     const bool is_alone = !first_host_ns_ && ncs_.size() == 1 && nc.local_of_core.size() == 1;
     if (is_near || is_alone) {
       ++counts_.kept;
@@ -161,7 +162,7 @@ void DeviceClocks::Place(NeuronEvent& event) {
   event.end_ns = place(event.device_end_ns);
 }
 
-Status DeviceClocks::WriteWaiting() {
+Status CoreClocks::WriteWaiting() {
   for (auto& [key, nc] : ncs_) ShareOutPoints(nc);
   for (NeuronEvent& event : waiting_) {
     Place(event);
