@@ -77,9 +77,8 @@ Status AddRowsOf(const NeuronRank& rank, const DeviceIdleTime& idle, size_t most
   return OkStatus();
 }
 
-Result<AnalysisAnswer> AnswerDeviceIdle(const AnalysisTraces& all_traces, const AnalysisOptions& options,
+Result<AnalysisAnswer> AnswerDeviceIdle(const AnalysisTraces& traces, const AnalysisOptions& options,
                                         const StopSignal& stop) {
-  ASSIGN_OR_RETURN(const AnalysisTraces traces, ChooseRank(all_traces, options));
   AnalysisAnswer answer(traces);
   int64_t wall_ns = 0;
   int64_t busy_ns = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
+#include "daemon/analysis/findings/neuron_findings.h"
 #include "daemon/analysis/findings/report_findings.h"
 #include "daemon/analysis/findings/trace_findings.h"
 #include "daemon/analysis/functions/device_scope.h"
@@ -37,6 +38,7 @@ class FindingsMaker {
       answer_.AddNote("reports of kernels are left out: nobody knows the times of their launches");
     }
     if (parts.has_events()) RETURN_IF_ERROR(AddEvents(parts.with_events()));
+    if (!is_of_time && !options_.integer("device")) RETURN_IF_ERROR(AddNeuron());
     std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     for (auto& [gain_ns, row] : found_) RETURN_IF_ERROR(answer_.AddRow(kFound, std::move(row)));
     return std::move(answer_);
@@ -67,6 +69,18 @@ class FindingsMaker {
       }
       RETURN_IF_ERROR(
           answer_.AddRow(kNotEvaluated, {one.run, std::string(one.rule->code), missing + "]", one.devices}));
+    }
+    return OkStatus();
+  }
+
+  Status AddNeuron() {
+    ASSIGN_OR_RETURN(const std::vector<NeuronFinding> findings, FindNeuronFindings(traces_, stop_));
+    for (const NeuronFinding& found : findings) {
+      found_.emplace_back(found.gain_ns, AnalysisAnswer::Row{found.run, std::string(found.code),
+                                                             PercentOf(found.gain_ns, found.whole_ns), found.message,
+                                                             found.command, std::string(found.hint), AnalysisValue(),
+                                                             ValueOf(found.rank), AnalysisValue(), found.gain_ns,
+                                                             found.evidence, std::string(found.source)});
     }
     return OkStatus();
   }

@@ -234,9 +234,8 @@ Result<NeuronLines> LinesOfRanks(const AnalysisTraces& traces, const std::set<st
   return all;
 }
 
-Result<AnalysisAnswer> AnswerLines(const AnalysisTraces& all_traces, const AnalysisOptions& options,
+Result<AnalysisAnswer> AnswerLines(const AnalysisTraces& traces, const AnalysisOptions& options,
                                    const StopSignal& stop) {
-  ASSIGN_OR_RETURN(const AnalysisTraces traces, ChooseRank(all_traces, options));
   AnalysisAnswer answer(traces);
   std::set<std::string> without;
   const std::string& named = options.text("without");

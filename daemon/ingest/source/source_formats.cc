@@ -164,6 +164,7 @@ constexpr SourceFormat kFormats[] = {
      .read = ReadAsNkipy},
     {.name = "neuron-system",
      .alias = "",
+     .joins_trace = true,
      .begins_anyhow = true,
      .what = "a Neuron system trace",
      .looks = "it looks like a system trace of AWS Neuron",

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
+#include <string_view>
 
 #include "tests/fakes/ingest/batch_texts.h"
 #include "tests/fakes/ingest/memory_text.h"
@@ -217,6 +219,44 @@ TEST(SystemTraceReader, ReadsEventsAcrossPieces) {
   ASSERT_TRUE(ReadInto(texts, RawTrace(events)).ok());
   EXPECT_EQ(texts.side_rows.size(), static_cast<size_t>(kMany));
   EXPECT_THAT(texts.warnings, IsEmpty());
+}
+
+// Bytes changed, taken out and put in at random places: it ends, and says only what a sink may be told.
+TEST(SystemTraceReader, EndsWhateverIsBroken) {
+  const std::string whole =
+      RawTrace(RawHalf("nrt_execute", "start", "1", 100, R"("exec_id":1,"a":[1,{"b":"\\u00e9"}],"c":-1.5e3)") + "," +
+               RawHalf("nc_exec_running", "start", "2", 150, R"("nc_timestamp_ns":5,"exec_id":1,"device_core_idx":0)") +
+               "," + RawHalf("nc_exec_running", "stop", "2", 180, R"("nc_timestamp_ns":9)") + "," +
+               RawHalf("timestamp_sync_point", "instant", "3", 190,
+                       R"("nc_timestamp_ns":9,"exec_id":1,"cpu_timestamp_ns":1780000000000000190)") +
+               "," + RawHalf("nrt_execute", "stop", "1", 200));
+  std::mt19937 random(7);
+  constexpr std::string_view kBytes = "{}[]\",:\\0189-eE.tfn \n\xff";
+  for (int turn = 0; turn < 5'000; ++turn) {
+    std::string text = whole;
+    for (unsigned changes = random() % 6 + 1; changes > 0; --changes) {
+      const size_t at = random() % text.size();
+      const char byte = kBytes[random() % kBytes.size()];
+      switch (random() % 4) {
+        case 0:
+          text[at] = byte;
+          break;
+        case 1:
+          text.erase(at, random() % 20 + 1);
+          break;
+        case 2:
+          text.insert(at, random() % 3 + 1, byte);
+          break;
+        default:
+          text.insert(at, text.substr(random() % text.size(), random() % 60));
+      }
+      if (text.empty()) text = "{";
+    }
+    SCOPED_TRACE(text);
+    BatchTexts texts;
+    (void)ReadInto(texts, text, 4'096);
+    if (HasFailure()) return;
+  }
 }
 
 TEST(SystemTraceReader, EndsWithItsSink) {

@@ -299,6 +299,24 @@ TEST_F(NeuronDefects, IdleBeforeTheFirstAndAfterTheLastCountsByItself) {
   EXPECT_EQ(std::get<std::string>(traces_.At(idle, gaps, 1, "category")), "h2d_transfer");
 }
 
+// Hardware events may be of no worker, those of the runtime of one.
+TEST_F(NeuronDefects, EventsOfNoWorkerAreOfTheOnlyOne) {
+  const auto half = [](const std::string& type, const std::string& phase, int tracking, int64_t at,
+                       const std::string& worker, const std::string& data) {
+    return R"({"event_type":")" + type + R"(","phase":")" + phase + R"(","nc_idx":0,"tracking_id":)" +
+           std::to_string(tracking) + R"(,"thread_id":5,"worker_gid":)" + worker + R"(,"data":{)" + data +
+           R"(},"timestamp_ns":)" + std::to_string(1'780'000'000'000'000'000 + at) + "}";
+  };
+  traces_.Add("{\"events\":[" + half("nrt_execute", "start", 1, 0, "3", "") + "," +
+              half("nc_exec_running", "start", 2, 100, "-1", R"("exec_id":4)") + "," +
+              half("nc_exec_running", "stop", 2, 900, "-1", "") + "," + half("nrt_execute", "stop", 1, 1000, "3", "") +
+              "]}");
+  const AnalysisAnswer lines = traces_.Ask("lines");
+  EXPECT_EQ(std::get<std::string>(traces_.Fact(lines, "reading")), "sync");
+  EXPECT_DOUBLE_EQ(std::get<double>(traces_.Fact(lines, "nc_nrt_ratio")), 0.8);
+  EXPECT_EQ(traces_.Number(lines, traces_.Table("totals"), 0, "executions_alone"), 0);
+}
+
 // As a real run on trn2 has it: 156 executions of 2.9 s, on two cores each, within 156 host calls.
 TEST_F(NeuronDefects, RealTotalsOfTwoCoresHaveARatioNearOne) {
   MadeProfile profile;

@@ -111,6 +111,30 @@ class Enclosing {
   std::map<Key, std::vector<Piece>> of_key_;
 };
 
+// Places by an id of a NeuronCore. The first that was added for an id counts.
+class PlacesByIds {
+ public:
+  void Add(const NeuronCoreKey& of, int64_t id, size_t place) { places_.push_back({of, id, place}); }
+  void Sort() { std::stable_sort(places_.begin(), places_.end(), IsBefore); }
+  // kNobody: there is none. REQUIRES: it is sorted.
+  size_t Find(const NeuronCoreKey& of, int64_t id) const {
+    if (id == kNoValue) return kNobody;
+    const Entry entry{of, id, 0};
+    const auto found = std::lower_bound(places_.begin(), places_.end(), entry, IsBefore);
+    return found == places_.end() || IsBefore(entry, *found) ? kNobody : found->place;
+  }
+
+ private:
+  struct Entry {
+    NeuronCoreKey of;
+    int64_t id = 0;
+    size_t place = 0;
+  };
+  static bool IsBefore(const Entry& a, const Entry& b) { return a.id != b.id ? a.id < b.id : a.of < b.of; }
+
+  std::vector<Entry> places_;
+};
+
 bool MayBeSame(int64_t a, int64_t b) {
   return a == kNoValue || b == kNoValue || a == b;
 }
@@ -140,31 +164,29 @@ class Attributing {
   }
 
  private:
-  using IdKey = std::tuple<NeuronCoreKey, int64_t>;
-
   void HostByIds() {
-    std::map<IdKey, size_t> by_exec;
-    std::map<IdKey, size_t> by_seq;
+    PlacesByIds by_exec;
+    PlacesByIds by_seq;
     for (size_t host = 0; host < events_.host_calls.size(); ++host) {
       const NeuronHostCall& call = events_.host_calls[host];
-      if (call.exec_id != kNoValue) by_exec[{call.of, call.exec_id}] = host;
-      if (call.seq_id != kNoValue) by_seq[{call.of, call.seq_id}] = host;
+      if (call.exec_id != kNoValue) by_exec.Add(call.of, call.exec_id, host);
+      if (call.seq_id != kNoValue) by_seq.Add(call.of, call.seq_id, host);
     }
+    by_exec.Sort();
+    by_seq.Sort();
     // An event of the runtime may know both.
-    std::map<IdKey, size_t> by_link;
+    PlacesByIds by_link;
     for (const ExecutionLink& link : events_.links) {
-      if (link.seq_id == kNoValue || link.exec_id == kNoValue) continue;
-      const auto host = by_seq.find({link.of, link.seq_id});
-      if (host != by_seq.end()) by_link[{link.of, link.exec_id}] = host->second;
+      const size_t host = link.exec_id == kNoValue ? kNobody : by_seq.Find(link.of, link.seq_id);
+      if (host != kNobody) by_link.Add(link.of, link.exec_id, host);
     }
+    by_link.Sort();
     for (size_t i = 0; i < all_.executions.size(); ++i) {
       const NeuronExecution& execution = all_.executions[i];
-      for (const auto& [by, id] : {std::pair(&by_exec, execution.exec_id), std::pair(&by_seq, execution.seq_id),
-                                   std::pair(&by_link, execution.exec_id)}) {
-        if (id == kNoValue || all_.host_of_execution[i] != kNobody) continue;
-        const auto host = by->find({execution.of, id});
-        if (host != by->end()) all_.host_of_execution[i] = host->second;
-      }
+      size_t& host = all_.host_of_execution[i];
+      host = by_exec.Find(execution.of, execution.exec_id);
+      if (host == kNobody) host = by_seq.Find(execution.of, execution.seq_id);
+      if (host == kNobody) host = by_link.Find(execution.of, execution.exec_id);
     }
   }
 
@@ -178,19 +200,19 @@ class Attributing {
       hosts.Add({call.of.process, call.of.worker, call.thread}, call.start_ns, call.end_ns, host);
     }
     hosts.Sort();
-    std::map<IdKey, size_t> by_exec;
+    PlacesByIds by_exec;
     for (const ExecutionLink& link : events_.links) {
       if (link.thread == kNoValue || link.exec_id == kNoValue || link.start_ns == kNoValue) continue;
       hosts.ForEach({link.of.process, link.of.worker, link.thread}, link.start_ns, link.start_ns, [&](size_t host) {
         if (!MayBeSame(events_.host_calls[host].of.nc, link.of.nc)) return true;
-        by_exec.try_emplace({link.of, link.exec_id}, host);
+        by_exec.Add(link.of, link.exec_id, host);
         return false;
       });
     }
+    by_exec.Sort();
     for (size_t i = 0; i < all_.executions.size(); ++i) {
-      if (all_.host_of_execution[i] != kNobody || all_.executions[i].exec_id == kNoValue) continue;
-      const auto host = by_exec.find({all_.executions[i].of, all_.executions[i].exec_id});
-      if (host != by_exec.end()) all_.host_of_execution[i] = host->second;
+      if (all_.host_of_execution[i] != kNobody) continue;
+      all_.host_of_execution[i] = by_exec.Find(all_.executions[i].of, all_.executions[i].exec_id);
     }
   }
 

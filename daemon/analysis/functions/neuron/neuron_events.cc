@@ -1,6 +1,8 @@
 #include "daemon/analysis/functions/neuron/neuron_events.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -79,6 +81,7 @@ class NeuronEventReading {
       }
       ReadFactsOf(reader);
     }
+    MergeWorkers();
     const auto is_before = [](const NeuronProgramCall& a, const NeuronProgramCall& b) {
       return a.call_index < b.call_index;
     };
@@ -90,6 +93,28 @@ class NeuronEventReading {
 
  private:
   PartReader& ReaderOf(size_t part) const { return *traces_.parts()[part].reader; }
+
+  // Events that are of no worker (-1) are of the only one that their process has.
+  void MergeWorkers() {
+    std::map<uint32_t, std::set<int64_t>> workers;
+    const auto see = [&](const NeuronCoreKey& of) {
+      if (of.worker >= 0) workers[of.process].insert(of.worker);
+    };
+    for (const NeuronCoreRow& row : read_.core_rows) see(row.of);
+    for (const NeuronHostCall& call : read_.host_calls) see(call.of);
+    for (const ExecutionLink& link : read_.links) see(link.of);
+    const auto merge = [&](NeuronCoreKey& of) {
+      const auto known = workers.find(of.process);
+      if (known == workers.end()) {
+        of.worker = kNoValue;
+      } else if (known->second.size() == 1) {
+        of.worker = *known->second.begin();
+      }
+    };
+    for (NeuronCoreRow& row : read_.core_rows) merge(row.of);
+    for (NeuronHostCall& call : read_.host_calls) merge(call.of);
+    for (ExecutionLink& link : read_.links) merge(link.of);
+  }
 
   // A text of the part, by its number among all texts.
   Result<uint32_t> TextOf(PartReader& reader, int64_t id) {

@@ -82,20 +82,34 @@ bool IsEndAlone(const NeuronCoreRow& row) {
   return row.start_ns == kNoValue && row.device_start_ns == kNoValue && row.exec_id == kNoValue;
 }
 
-std::vector<ExecutionRows> ExecutionsByIds(std::vector<const NeuronCoreRow*>& rows) {
-  // Without an id of the execution, the tracking id is the same for all cores of one, if anything is.
-  const auto key_of = [](const NeuronCoreRow& row) {
-    const bool has_id = row.exec_id != kNoValue;
-    return std::tuple(row.of, has_id, has_id ? row.exec_id : row.tracking_id);
-  };
-  std::sort(rows.begin(), rows.end(), [&](const NeuronCoreRow* a, const NeuronCoreRow* b) {
-    return std::tuple(key_of(*a), OrderOf(*a), a) < std::tuple(key_of(*b), OrderOf(*b), b);
-  });
+// A row by what its execution is told by. Without an id of the execution, the tracking id is the same for all cores of
+// one, if anything is.
+struct KeyedRow {
+  bool has_id = false;
+  int64_t id = 0;
+  int64_t order_ns = 0;
+  const NeuronCoreRow* row = nullptr;
+
+  explicit KeyedRow(const NeuronCoreRow& of)
+      : has_id(of.exec_id != kNoValue), id(has_id ? of.exec_id : of.tracking_id), order_ns(OrderOf(of)), row(&of) {}
+  bool IsOfOneKey(const KeyedRow& other) const {
+    return id == other.id && has_id == other.has_id && row->of == other.row->of;
+  }
+  bool operator<(const KeyedRow& other) const {
+    if (id != other.id) return id < other.id;
+    if (has_id != other.has_id) return other.has_id;
+    if (!(row->of == other.row->of)) return row->of < other.row->of;
+    return order_ns != other.order_ns ? order_ns < other.order_ns : row < other.row;
+  }
+};
+
+std::vector<ExecutionRows> ExecutionsByIds(std::vector<KeyedRow>& rows) {
+  std::sort(rows.begin(), rows.end());
   std::vector<ExecutionRows> all;
   size_t first = 0;  // of one key: there are more than one where ids begin again
   for (size_t i = 0; i < rows.size(); ++i) {
-    const NeuronCoreRow& row = *rows[i];
-    if (i > 0 && key_of(*rows[i - 1]) != key_of(row)) first = all.size();
+    const NeuronCoreRow& row = *rows[i].row;
+    if (i > 0 && !rows[i - 1].IsOfOneKey(rows[i])) first = all.size();
     const bool can_join = row.core != kNoValue && (row.exec_id != kNoValue || row.tracking_id != kNoValue);
     constexpr size_t kMostLooks = 8;
     ExecutionRows* of = nullptr;
@@ -141,10 +155,16 @@ void JoinEnds(const std::vector<const NeuronCoreRow*>& ends, std::vector<Executi
 }  // namespace
 
 std::vector<NeuronExecution> NeuronExecutionsOf(const NeuronEvents& events) {
-  std::vector<const NeuronCoreRow*> rows;
+  std::vector<KeyedRow> rows;
   std::vector<const NeuronCoreRow*> ends_alone;
   rows.reserve(events.core_rows.size());
-  for (const NeuronCoreRow& row : events.core_rows) (IsEndAlone(row) ? ends_alone : rows).push_back(&row);
+  for (const NeuronCoreRow& row : events.core_rows) {
+    if (IsEndAlone(row)) {
+      ends_alone.push_back(&row);
+    } else {
+      rows.emplace_back(row);
+    }
+  }
   std::vector<ExecutionRows> all = ExecutionsByIds(rows);
   JoinEnds(ends_alone, all);
   std::vector<NeuronExecution> executions;

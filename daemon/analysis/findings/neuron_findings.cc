@@ -1,0 +1,192 @@
+#include "daemon/analysis/findings/neuron_findings.h"
+
+#include <array>
+#include <utility>
+
+#include "daemon/analysis/findings/finding_rule.h"
+#include "daemon/analysis/functions/neuron/device_idle_time.h"
+#include "daemon/analysis/functions/neuron/neuron_events.h"
+#include "daemon/analysis/functions/neuron/neuron_executions.h"
+#include "daemon/analysis/functions/neuron/neuron_lines.h"
+#include "storage/base/memory_charge.h"
+
+namespace kprof {
+namespace {
+
+constexpr const char* kAsyncOverview =
+    "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/neuron-runtime/api/nrt-async-api-overview.html";
+constexpr const char* kExplorerVariables =
+    "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/tools/neuron-explorer/environment-variables.html";
+constexpr const char* kSystemProfiles =
+    "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/tools/neuron-explorer/overview-system-profiles.html";
+
+// What is known of one rank.
+struct RankMeasures {
+  const DeviceIdleTime& idle;
+  const NeuronTotals& totals;
+
+  int64_t wall_ns() const { return idle.whole.end_ns - idle.whole.begin_ns; }
+  int64_t idle_ns(IdleCategory category) const { return idle.ns[static_cast<size_t>(category)]; }
+  int64_t transfers_ns() const {
+    return SaturatingSum(idle_ns(IdleCategory::kD2hTransfer), idle_ns(IdleCategory::kH2dTransfer));
+  }
+  // What requests that return at once can hide: the device waits for nothing but the next one.
+  int64_t between_ns() const {
+    int64_t between_ns = 0;
+    for (const DeviceGap& gap : idle.gaps) {
+      if (gap.place == DeviceGap::Place::kBetween)
+        between_ns += gap.ns[static_cast<size_t>(IdleCategory::kExecOverhead)];
+    }
+    return between_ns;
+  }
+};
+
+struct NeuronEvidence {
+  const char* metric = "";
+  const char* unit = "";
+  int64_t (*value)(const RankMeasures& of) = nullptr;
+};
+
+struct NeuronFindingRule {
+  const char* code = "";
+  bool (*is_triggered)(const RankMeasures& of) = nullptr;
+  int64_t (*gain_ns)(const RankMeasures& of) = nullptr;
+  std::string (*message)(const RankMeasures& of) = nullptr;
+  const char* hint = "";
+  const char* source = "";
+  const char* kind = "";
+  std::array<NeuronEvidence, 3> evidence;  // behind wall_ns
+};
+
+int64_t NoGain(const RankMeasures& /*of*/) {
+  return 0;
+}
+
+// Thousandths of the whole time.
+constexpr int64_t kMuchIdle = 50;
+constexpr int64_t kSomeIdle = 20;
+
+const NeuronFindingRule kNeuronRules[] = {
+    {.code = "neuron_sync_execution",
+     .is_triggered =
+         [](const RankMeasures& of) {
+           return of.totals.all.reading.word() == "sync" && IsShare(of.between_ns(), of.wall_ns(), kSomeIdle);
+         },
+     .gain_ns = [](const RankMeasures& of) { return of.between_ns(); },
+     .message =
+         [](const RankMeasures& of) {
+           return TextOfCount(of.totals.all.executions, "execution", "executions") +
+                  ", each waited for: between them the device is idle for " + TextOfNs(of.between_ns()) +
+                  " while the host submits the next";
+         },
+     .hint = "Schedule executions ahead with the explicit asynchronous interface (nrta_*), or a framework that uses it",
+     .source = kAsyncOverview,
+     .kind = "lines",
+     .evidence = {{{"submit_idle_ns", "ns", [](const RankMeasures& of) { return of.between_ns(); }},
+                   {"executions", "count", [](const RankMeasures& of) { return of.totals.all.executions; }},
+                   {"nrt_ns", "ns", [](const RankMeasures& of) { return of.totals.all.nrt_ns; }}}}},
+    {.code = "neuron_idle_by_transfers",
+     .is_triggered = [](const RankMeasures& of) { return IsShare(of.transfers_ns(), of.wall_ns(), kMuchIdle); },
+     .gain_ns = [](const RankMeasures& of) { return of.transfers_ns(); },
+     .message =
+         [](const RankMeasures& of) {
+           return "the device is idle for " + TextOfNs(of.transfers_ns()) + " during transfers, " +
+                  TextOfShare(of.transfers_ns(), of.wall_ns()) + " of the time";
+         },
+     .hint = "Keep tensors on the device between executions, transfer in larger pieces, and beside executions",
+     .source = kAsyncOverview,
+     .kind = "device-idle",
+     .evidence =
+         {{{"d2h_transfer_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kD2hTransfer); }},
+           {"h2d_transfer_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kH2dTransfer); }},
+           {"idle_ns", "ns", [](const RankMeasures& of) { return of.idle.idle_ns; }}}}},
+    {.code = "neuron_idle_by_memory",
+     .is_triggered =
+         [](const RankMeasures& of) { return IsShare(of.idle_ns(IdleCategory::kMemoryMgmt), of.wall_ns(), kSomeIdle); },
+     .gain_ns = [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kMemoryMgmt); },
+     .message =
+         [](const RankMeasures& of) {
+           return "the device is idle for " + TextOfNs(of.idle_ns(IdleCategory::kMemoryMgmt)) +
+                  " while tensors are allocated or freed";
+         },
+     .hint = "Allocate tensors once and use them again",
+     .source = kSystemProfiles,
+     .kind = "device-idle",
+     .evidence = {{{"memory_mgmt_ns", "ns",
+                    [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kMemoryMgmt); }},
+                   {"idle_ns", "ns", [](const RankMeasures& of) { return of.idle.idle_ns; }}}}},
+    {.code = "neuron_host_bound",
+     .is_triggered =
+         [](const RankMeasures& of) {
+           constexpr int64_t kTenth = 100;
+           return of.totals.dropped_events == 0 &&
+                  IsShare(of.idle_ns(IdleCategory::kUnattributed), of.wall_ns(), kTenth);
+         },
+     .gain_ns = [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kUnattributed); },
+     .message =
+         [](const RankMeasures& of) {
+           return "the device is idle for " + TextOfNs(of.idle_ns(IdleCategory::kUnattributed)) +
+                  " that no event of the runtime explains: the program itself";
+         },
+     .hint = "Look at the program between its kernel calls with a profiler of the CPU, such as Scalene",
+     .source = kSystemProfiles,
+     .kind = "device-idle",
+     .evidence = {{{"unattributed_ns", "ns",
+                    [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kUnattributed); }},
+                   {"idle_ns", "ns", [](const RankMeasures& of) { return of.idle.idle_ns; }}}}},
+    {.code = "neuron_events_lost",
+     .is_triggered =
+         [](const RankMeasures& of) { return of.totals.dropped_events > 0 || of.totals.unknown_executions > 0; },
+     .gain_ns = NoGain,
+     .message =
+         [](const RankMeasures& of) {
+           return TextOfCount(of.totals.dropped_events, "event was", "events were") + " dropped, " +
+                  TextOfCount(of.totals.unknown_executions, "execution has", "executions have") +
+                  " no begin or no end: times are those of what is left";
+         },
+     .hint = "Capture less: a shorter time, fewer types (NEURON_RT_INSPECT_EVENT_FILTER_TYPE); or a larger ring "
+             "(NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC)",
+     .source = kExplorerVariables,
+     .kind = "lines",
+     .evidence = {{{"dropped_events", "count", [](const RankMeasures& of) { return of.totals.dropped_events; }},
+                   {"unknown_executions", "count", [](const RankMeasures& of) { return of.totals.unknown_executions; }},
+                   {"ends_alone", "count", [](const RankMeasures& of) { return of.totals.ends_alone; }}}}},
+};
+
+std::string NeuronEvidenceJson(const NeuronFindingRule& rule, const RankMeasures& of) {
+  const auto one = [](const char* metric, int64_t value, const char* unit) {
+    return std::string("{\"metric\":\"") + metric + "\",\"value\":" + std::to_string(value) + ",\"unit\":\"" + unit +
+           "\"}";
+  };
+  std::string json = "[" + one("wall_ns", of.wall_ns(), "ns");
+  for (const NeuronEvidence& evidence : rule.evidence) {
+    if (evidence.value != nullptr) json += "," + one(evidence.metric, evidence.value(of), evidence.unit);
+  }
+  return json + "]";
+}
+
+}  // namespace
+
+Result<std::vector<NeuronFinding>> FindNeuronFindings(const AnalysisTraces& traces, const StopSignal& stop) {
+  std::vector<NeuronFinding> found;
+  for (const NeuronRank& rank : NeuronRanksOf(traces)) {
+    MemoryCharge charge(traces.take_memory());
+    ASSIGN_OR_RETURN(NeuronEvents events, ReadNeuronEvents(traces, rank, charge, stop));
+    std::vector<std::string> notes;
+    const std::optional<Interval> whole = NeuronWallOf(events, notes);
+    if (!whole || events.core_rows.empty()) continue;
+    const NeuronTotals totals = NeuronLinesOf(events).totals;
+    const DeviceIdleTime idle = IdleTimeOf(*whole, NeuronBusyOf(events), std::move(events.categorised));
+    const RankMeasures measures{idle, totals};
+    for (const NeuronFindingRule& rule : kNeuronRules) {
+      if (!rule.is_triggered(measures)) continue;
+      std::string command = std::string("kprofctl analyze ") + rule.kind + " " + rank.run;
+      if (rank.rank) command += " --rank " + std::to_string(*rank.rank);
+      found.push_back({rank.run, rank.rank, rule.code, rule.message(measures), NeuronEvidenceJson(rule, measures),
+                       rule.hint, rule.source, std::move(command), rule.gain_ns(measures), measures.wall_ns()});
+    }
+  }
+  return found;
+}
+
+}  // namespace kprof
