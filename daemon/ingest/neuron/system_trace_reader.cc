@@ -141,8 +141,11 @@ class SystemTraceReading {
         if (next == '\0') return Cut();
         if (next != '{') {
           ++broken_;
+          const int64_t before_bytes = cursor_.offset_bytes();
           ASSIGN_OR_RETURN(const bool is_whole, cursor_.SkipValue());
           if (!is_whole) return Cut();
+          // What closes nothing is no value.
+          if (cursor_.offset_bytes() == before_bytes) cursor_.MoveTo(cursor_.at() + 1);
           continue;
         }
         at = cursor_.at();
