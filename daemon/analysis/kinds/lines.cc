@@ -1,5 +1,7 @@
 // Time of Neuron devices and of their runtime by the source lines that asked for it. Docs: docs/analyses/lines.md.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -158,6 +160,14 @@ void AddLineNotes(const NeuronTotals& totals, AnalysisAnswer& answer) {
   note(totals.by_order, "calls and executions were matched by the order in which they began: nothing else tells");
 }
 
+// Nothing: the factor is not known, or none.
+std::optional<int64_t> CorrectedNs(int64_t nrt_ns, std::optional<double> factor) {
+  if (!factor || *factor <= 0) return std::nullopt;
+  const double corrected_ns = static_cast<double>(nrt_ns) / *factor;
+  return corrected_ns < static_cast<double>(kLastTimeNs) ? std::optional<int64_t>(std::llround(corrected_ns))
+                                                         : std::nullopt;
+}
+
 // Host time of a call with and without a profiler of the CPU, whose signals it waits for.
 class Inflation {
  public:
@@ -190,9 +200,7 @@ class Inflation {
                  ? AnalysisValue()
                  : AnalysisValue(static_cast<double>(sums.nrt_ns) / static_cast<double>(sums.host_calls));
     };
-    const std::optional<int64_t> corrected_ns =
-        factor && *factor > 0 ? std::optional(static_cast<int64_t>(static_cast<double>(with.nrt_ns) / *factor + 0.5))
-                              : std::nullopt;
+    const std::optional<int64_t> corrected_ns = CorrectedNs(with.nrt_ns, factor);
     const std::optional<double> ratio =
         corrected_ns && *corrected_ns > 0 && with.ratio()
             ? std::optional(static_cast<double>(with.nc_ns) / static_cast<double>(*corrected_ns))
@@ -267,10 +275,7 @@ Result<AnalysisAnswer> AnswerLines(const AnalysisTraces& traces, const AnalysisO
   } else if (totals.all.calls == 0) {
     answer.AddNote("no kernel calls: nothing tells which source line an execution is of; table kernels has models");
   }
-  const std::optional<int64_t> corrected_ns =
-      factor && *factor > 0
-          ? std::optional(static_cast<int64_t>(static_cast<double>(totals.all.nrt_ns) / *factor + 0.5))
-          : std::nullopt;
+  const std::optional<int64_t> corrected_ns = CorrectedNs(totals.all.nrt_ns, factor);
   answer.SetFacts({TotalJson(totals), RatioValue(totals.all.ratio()), std::string(totals.all.reading.word()),
                    totals.all.reading.reason(), RatioValue(factor), ValueOf(corrected_ns)});
   return answer;

@@ -203,7 +203,7 @@ Status SystemEventPairing::Emit(NeuronEvent event, bool is_on_device_clock) {
     event.device_end_ns = kNoValue;
   }
   if (is_on_device_clock) return clocks_.Take(std::move(event));
-  const Status written = rows_.Write(event);
+  Status written = rows_.Write(event);
   Spare(event.args);
   return written;
 }
