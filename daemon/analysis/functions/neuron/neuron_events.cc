@@ -48,7 +48,7 @@ TypeUse UseOf(std::string_view type) {
 }
 
 // The base of a part's times: of those with Unix times, or as their sources counted.
-int64_t BaseOf(PartReader& part, bool are_unix) {
+int64_t SourceBaseOf(PartReader& part, bool are_unix) {
   if (are_unix) return part.IntegerFact("base_unix_ns").value_or(0);
   return part.IntegerFact("base_source_ns").value_or(0);
 }
@@ -66,10 +66,10 @@ class NeuronEventReading {
   Result<NeuronEvents> Read() {
     bool are_unix = true;
     for (const size_t part : rank_.parts) are_unix &= ReaderOf(part).IntegerFact("base_unix_ns").has_value();
-    const int64_t first_base_ns = BaseOf(ReaderOf(rank_.parts.front()), are_unix);
+    const int64_t first_base_ns = SourceBaseOf(ReaderOf(rank_.parts.front()), are_unix);
     for (const size_t part : rank_.parts) {
       PartReader& reader = ReaderOf(part);
-      shift_ns_ = SafeSumOf(SafeTime(BaseOf(reader, are_unix)), -SafeTime(first_base_ns));
+      shift_ns_ = SafeSumOf(SafeTime(SourceBaseOf(reader, are_unix)), -SafeTime(first_base_ns));
       texts_.clear();
       uses_.clear();
       read_.parts.push_back(part);
