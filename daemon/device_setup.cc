@@ -44,6 +44,7 @@ NodeDevices::Settings SettingsOf(const Config& config, OwnChildren* own) {
   settings.neuron.program = config.neuron_path;
   settings.neuron.tool_folder = config.devices.neuron_tools;
   settings.neuron.sysfs = config.devices.neuron_sysfs;
+  settings.neuron.chip = config.devices.neuron_chip;
   settings.neuron.config_folder = config.state_folder + "/neuron";
   settings.neuron.own = own;
   settings.looks_for_neuron = config.devices.finds;

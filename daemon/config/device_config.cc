@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/devices/neuron/neuron_device.h"
+
 namespace kprof {
 namespace {
 
@@ -48,6 +50,12 @@ void ReadDevices(const toml::table& table, ConfigErrors& complaints, DevicePolic
   reader.AbsolutePath("tool_path", devices.tool_path);
   reader.AbsolutePath("neuron_tools", devices.neuron_tools);
   reader.AbsolutePath("neuron_sysfs", devices.neuron_sysfs);
+  reader.Text("neuron_chip", devices.neuron_chip);
+  if (!devices.neuron_chip.empty() && FindNeuronChip(devices.neuron_chip) == nullptr) {
+    reader.ComplainAt(table.source().begin.line,
+                      "'neuron_chip' is no chip that is known: write Trainium1, Inferentia2, "
+                      "Trainium2, Trainium3, or a type of instance such as trn2.48xlarge");
+  }
   reader.AbsolutePath("peaks", devices.peaks_file);
   reader.Finish();
 }

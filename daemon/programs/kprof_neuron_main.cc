@@ -1,6 +1,7 @@
 // kprof-neuron: asks what there is of Neuron devices, by their tools and the driver's files. Started by kprofd with a
 // socket and a page (neuron_protocol.h); its arguments are the folder of the tools, or empty, the driver's tree in
-// sysfs, or empty for the usual one, and a folder for what neuron-monitor is told.
+// sysfs, or empty for the usual one, a folder for what neuron-monitor is told, and the chip by the configuration, or
+// empty.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ int Main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
   UniqueFd channel(kNeuronChannelFd);
   Result<CallPage> page = CallPage::Map(UniqueFd(kNeuronPageFd));
-  if (argc != 4 || !page.ok()) {
+  if (argc != 5 || !page.ok()) {
     std::fputs("kprof-neuron: kprofd starts it, nobody else\n", stderr);
     return ExitStatusOf(ErrorCode::kUsage);
   }
@@ -27,6 +28,7 @@ int Main(int argc, char** argv) {
   for (char** variable = environ; *variable != nullptr; ++variable) places.tools.environment.emplace_back(*variable);
   places.tree = *argv[2] == '\0' ? kNeuronSysfsRoot : argv[2];
   places.config_folder = argv[3];
+  places.chip = argv[4];
   NeuronWorker(std::move(places), std::move(channel), *std::move(page)).Run();
   return 0;
 }

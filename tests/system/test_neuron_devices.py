@@ -1,6 +1,7 @@
 """AWS Neuron devices of stand-ins for their tools and their driver's files: found, told of, leased, and whatever may
 befall those who tell of them."""
 
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import kprof_testing
 from kprof_testing import Daemon, distrust, kill_if_there, processes_with, temporary_folder, wait_until
 from neuron_stand_in import NeuronNode
 
+REAL = os.path.join(kprof_testing.DATA, "neuron", "pantheonneuron")
 # A process that uses both cores of the first device, and cannot be one of this machine.
 RUNTIME = {"pid": 4999001, "tag": "train", "cores": {"0": 80.0, "1": 40.0}, "completed": 12, "errors": {"numerical": 2}}
 
@@ -362,6 +364,51 @@ class HealthTest(NeuronTest):
         wait_until(lambda: "has said nothing for" in self.daemon.log(), "it to be noticed", limit_s=60)
         self.assertIn("health=unresponsive", self.daemon.log())
         self.until_health("ok")
+
+
+class WhichChipTest(NeuronTest):
+    """Without the driver's files, and neuron-monitor, as in a container."""
+
+    def dmi(self, vendor, product):
+        folder = os.path.join(self.folder, "sys", "devices", "virtual", "dmi", "id")
+        os.makedirs(folder)
+        for name, text in (("sys_vendor", vendor), ("product_name", product)):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text + "\n")
+
+    def begin_with(self, config="", **node):
+        self.begin(config, tools=("neuron-ls",), **node)
+        device = self.devices()["neuron0"]
+        return device, device["neuron"]
+
+    def test_the_text_of_neuron_ls_tells(self):
+        device, facts = self.begin_with(chip="trn1")
+        self.assertEqual((device["name"], facts["chip"], facts["chip_source"]), ("Trainium1", "Trainium1", "neuron-ls (trn1.2xlarge)"))
+        self.assertIn("820", json.dumps([peak for peak in device["peaks"] if "memory_bandwidth" in peak.values()]))
+
+    @unittest.skipUnless(os.path.isdir(REAL), f"needs {REAL}")
+    def test_the_real_text_of_an_inf2(self):
+        with open(os.path.join(REAL, "01-neuron-ls.txt"), encoding="utf-8") as file:
+            text, _, rest = file.read().partition("$ neuron-ls --json-output")
+        device, facts = self.begin_with(ls={"text": text.removeprefix("$ neuron-ls\n"), "json": rest.partition("NOTE:")[0]}, chip="trn1")
+        self.assertEqual((device["name"], facts["chip_source"], facts["memory_bytes"]),
+                         ("Inferentia2", "neuron-ls (inf2.xlarge)", 32 << 30))
+        self.assertTrue(device["peaks"])
+
+    def test_the_firmware_tells(self):
+        self.dmi("Amazon EC2", "inf2.xlarge")
+        device, facts = self.begin_with(instance_type="")
+        self.assertEqual((device["name"], facts["chip_source"]), ("Inferentia2", "the firmware (DMI) (inf2.xlarge)"))
+
+    def test_the_configuration_tells(self):
+        device, facts = self.begin_with(config='[devices]\nneuron_chip = "trn2.48xlarge"\n', instance_type="")
+        self.assertEqual((device["name"], facts["chip_source"]), ("Trainium2", "the configuration (trn2.48xlarge)"))
+
+    def test_nobody_tells(self):
+        self.dmi("QEMU", "inf2.xlarge")
+        device, facts = self.begin_with(instance_type="")
+        self.assertEqual((device["name"], facts["chip"], device["peaks"]), ("Neuron device", None, []))
+        self.assertTrue(any("neuron_chip" in note for note in facts["notes"]), facts["notes"])
 
 
 if __name__ == "__main__":

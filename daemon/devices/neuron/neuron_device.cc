@@ -1,12 +1,15 @@
 #include "daemon/devices/neuron/neuron_device.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <set>
 #include <utility>
+
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
@@ -83,29 +86,53 @@ const NeuronHardwareInfo* HardwareOf(const NeuronSources& sources) {
   return sources.report && sources.report->hardware ? &*sources.report->hardware : nullptr;
 }
 
-std::optional<std::string> InstanceTypeOf(const NeuronSources& sources, const DeviceSources& parts) {
-  if (parts.facts != nullptr && parts.facts->instance_type) return parts.facts->instance_type;
-  if (sources.inventory && sources.inventory->instance_type) return sources.inventory->instance_type;
-  if (sources.report && sources.report->instance && sources.report->instance->type) {
-    return sources.report->instance->type;
-  }
-  return parts.sysfs != nullptr ? parts.sysfs->instance_type : std::nullopt;
+// Somebody's word for a chip or for an instance with it.
+struct ToldChip {
+  std::optional<std::string> name;
+  std::string_view by;  // for people
+};
+
+// Those of the instance's type, the more direct first.
+std::array<ToldChip, 6> ToldInstanceTypes(const NeuronSources& sources, const DeviceSources& parts) {
+  const bool is_reported = sources.report && sources.report->instance;
+  return {{
+      {parts.facts != nullptr ? parts.facts->instance_type : std::nullopt, "neuron-ls"},
+      {sources.inventory ? sources.inventory->instance_type : std::nullopt, "neuron-ls"},
+      {sources.listed_instance_type, "neuron-ls"},
+      {is_reported ? sources.report->instance->type : std::nullopt, "neuron-monitor"},
+      {sources.dmi_instance_type, "the firmware (DMI)"},
+      {parts.sysfs != nullptr ? parts.sysfs->instance_type : std::nullopt, "the driver"},
+  }};
 }
 
-// What names the chip comes first, then what names the instance, then the architecture.
-const NeuronChip* ChipOf(const NeuronSources& sources, const DeviceSources& parts) {
-  const NeuronHardwareInfo* hardware = HardwareOf(sources);
-  const std::optional<std::string> names[] = {
-      parts.sysfs != nullptr ? parts.sysfs->device_name : std::nullopt,
-      hardware != nullptr ? hardware->device_type : std::nullopt,
-      InstanceTypeOf(sources, parts),
-      parts.sysfs != nullptr ? parts.sysfs->instance_type : std::nullopt,
-      parts.sysfs != nullptr ? parts.sysfs->arch_type : std::nullopt,
-  };
-  for (const std::optional<std::string>& name : names) {
-    if (const NeuronChip* chip = name ? FindNeuronChip(*name) : nullptr) return chip;
+std::optional<std::string> InstanceTypeOf(const NeuronSources& sources, const DeviceSources& parts) {
+  for (const ToldChip& told : ToldInstanceTypes(sources, parts)) {
+    if (told.name) return told.name;
   }
-  return nullptr;
+  if (sources.configured_chip.find('.') != std::string::npos) return sources.configured_chip;
+  return std::nullopt;
+}
+
+struct FoundChip {
+  const NeuronChip* chip = nullptr;
+  std::string source;  // who tells it
+};
+
+// The configuration is somebody's will. Then what names the chip comes first, then what names the instance, then the
+// architecture.
+FoundChip ChipOf(const NeuronSources& sources, const DeviceSources& parts) {
+  const NeuronHardwareInfo* hardware = HardwareOf(sources);
+  std::vector<ToldChip> told;
+  if (!sources.configured_chip.empty()) told.push_back({sources.configured_chip, "the configuration"});
+  told.push_back({parts.sysfs != nullptr ? parts.sysfs->device_name : std::nullopt, "the driver"});
+  told.push_back({hardware != nullptr ? hardware->device_type : std::nullopt, "neuron-monitor"});
+  for (const ToldChip& instance : ToldInstanceTypes(sources, parts)) told.push_back(instance);
+  told.push_back({parts.sysfs != nullptr ? parts.sysfs->arch_type : std::nullopt, "the driver"});
+  for (const ToldChip& one : told) {
+    const NeuronChip* chip = one.name ? FindNeuronChip(*one.name) : nullptr;
+    if (chip != nullptr) return {chip, std::string(one.by) + " (" + ClippedText(*one.name, 64) + ")"};
+  }
+  return {};
 }
 
 // Never by the version of the device: Inferentia2 is NDv3, and its cores are v2.
@@ -376,16 +403,18 @@ std::vector<NeuronDevice> MergeNeuronDevices(const NeuronSources& sources) {
   std::map<int, CoreCounts> counts;
   int most = 0;
   for (const auto& [index, parts] : by_device) {
-    counts[index] = CountCores(sources, parts, ChipOf(sources, parts));
+    counts[index] = CountCores(sources, parts, ChipOf(sources, parts).chip);
     most = std::max(most, counts[index].logical.value_or(0));
   }
   const bool numbered = NumbersEachCore(by_device, counts);
   const ReportedUse reported = sources.report ? UseOf(*sources.report) : ReportedUse();
   std::vector<NeuronDevice> devices;
   for (const auto& [index, parts] : by_device) {
-    const NeuronChip* chip = ChipOf(sources, parts);
+    FoundChip found = ChipOf(sources, parts);
+    const NeuronChip* chip = found.chip;
     NeuronDevice device;
     device.index = index;
+    device.chip_source = std::move(found.source);
     if (chip != nullptr) device.chip = chip->name;
     device.core_version = CoreVersionOf(sources, parts, chip);
     device.instance_type = InstanceTypeOf(sources, parts);

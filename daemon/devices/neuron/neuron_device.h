@@ -62,6 +62,7 @@ struct NeuronDevice {
   int index = 0;
   std::string chip;          // "Trainium2"; empty: not known
   std::string core_version;  // "v3"; empty: not known
+  std::string chip_source;   // who tells the chip, for people: "neuron-ls (inf2.xlarge)"; empty: nobody
   std::optional<std::string> instance_type;
   std::optional<std::string> bdf;
   std::optional<std::string> serial_number;
@@ -91,6 +92,9 @@ struct NeuronSources {
   std::optional<NeuronInventory> inventory;
   std::optional<NeuronSysfs> sysfs;
   std::optional<NeuronReport> report;
+  std::optional<std::string> listed_instance_type;  // by the text of neuron-ls; its JSON may not have it
+  std::optional<std::string> dmi_instance_type;     // by the firmware
+  std::string configured_chip;                      // by the configuration: a chip or a type of instance; empty: none
 };
 
 // The devices that any of the sources names, by index; no core's number is there twice.

@@ -27,7 +27,7 @@ Status NeuronLink::StartWorker() {
   }
   WorkerChannel::Program program;
   program.path = settings_.program;
-  program.arguments = {settings_.tool_folder, settings_.sysfs, settings_.config_folder};
+  program.arguments = {settings_.tool_folder, settings_.sysfs, settings_.config_folder, settings_.chip};
   program.packet_limit_bytes = kNeuronPacketLimitBytes;
   program.call_limit_ns = settings_.call_limit_ns;
   program.own = settings_.own;

@@ -35,6 +35,7 @@ class NeuronLink {
     std::string tool_folder;    // empty: the usual places
     std::string sysfs;          // the driver's tree; empty: the usual place
     std::string config_folder;  // for neuron-monitor's configuration
+    std::string chip;           // by the configuration: a chip or a type of instance; empty: it does not say
     int64_t call_limit_ns = 5 * kNanosPerSecond;
     OwnChildren* own = nullptr;
   };

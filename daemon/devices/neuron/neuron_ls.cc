@@ -15,6 +15,8 @@ constexpr size_t kMostListedProcesses = 1 << 16;
 constexpr size_t kMostKeys = 1024;
 constexpr int64_t kMostListedNumber = (1 << 20) - 1;  // of a device or a core
 
+constexpr size_t kMostTypeBytes = 64;  // of an instance's type
+
 constexpr std::string_view kDeviceKey = "neuron_device";
 
 size_t SkipSpaces(std::string_view text, size_t at) {
@@ -150,6 +152,22 @@ Result<NeuronInventory> InventoryOf(const JsonValue& root) {
 
 bool SaysNoNeuronDevices(std::string_view text) {
   return text.find("No neuron devices found") != text.npos;
+}
+
+std::optional<std::string> InstanceTypeInText(std::string_view text) {
+  constexpr std::string_view kKey = "instance-type:";
+  for (size_t line = 0; line < text.size();) {
+    const size_t end = std::min(text.find('\n', line), text.size());
+    std::string_view words = text.substr(line, end - line);
+    line = end + 1;
+    words.remove_prefix(SkipSpaces(words, 0));
+    if (!words.starts_with(kKey)) continue;
+    words.remove_prefix(SkipSpaces(words, kKey.size()));
+    words = words.substr(0, words.find_first_of(" \t\r"));
+    if (words.empty() || words.size() > kMostTypeBytes) return std::nullopt;
+    return std::string(words);
+  }
+  return std::nullopt;
 }
 
 Result<NeuronInventory> ParseNeuronLs(std::string_view text) {

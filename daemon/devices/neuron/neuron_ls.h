@@ -51,6 +51,10 @@ struct NeuronInventory {
 // cores of one.
 Result<NeuronInventory> ParseNeuronLs(std::string_view text);
 
+// The instance's type in the text that neuron-ls prints without an option, before its table ("instance-type:
+// inf2.xlarge"); nothing where it is not there. The JSON of most versions does not have it.
+std::optional<std::string> InstanceTypeInText(std::string_view text);
+
 // True for the words of neuron-ls, in either of its outputs, where there is no device.
 bool SaysNoNeuronDevices(std::string_view text);
 

@@ -87,6 +87,7 @@ struct NeuronFields {
   static void VisitDevice(Coder& field, T& device) {
     field(device.index);
     field(device.chip);
+    field(device.chip_source);
     field(device.core_version);
     for (auto* text :
          {&device.instance_type, &device.bdf, &device.serial_number, &device.driver_version, &device.cpu_affinity}) {

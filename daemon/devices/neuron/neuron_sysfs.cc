@@ -59,6 +59,7 @@ class NeuronSysfsFolder {
 };
 
 constexpr size_t kFileLimitBytes = 4096;
+constexpr size_t kMostDmiBytes = 64;  // of an instance's type
 constexpr std::string_view kSpaces = " \t\r\n";
 
 // Writing to the first resets the device, the second changes what the driver does.
@@ -383,6 +384,13 @@ std::optional<NeuronPower> ParseNeuronPower(std::string_view line) {
   power.mean_percent = ParseNumber<double>(fields[4]);
   const bool whole = power.sampled_unix_s && power.min_percent && power.max_percent && power.mean_percent;
   return whole ? std::optional(power) : std::nullopt;
+}
+
+std::optional<std::string> ReadDmiInstanceType(const std::string& folder) {
+  const NeuronSysfsFolder dmi(folder);
+  if (ReadWord(dmi, "sys_vendor") != "Amazon EC2") return std::nullopt;
+  const std::optional<std::string> product = ReadWord(dmi, "product_name");
+  return product && product->size() <= kMostDmiBytes ? product : std::nullopt;
 }
 
 NeuronSysfs ReadNeuronSysfs(const std::string& root, const std::string& module_folder) {

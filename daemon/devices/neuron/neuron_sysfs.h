@@ -109,6 +109,10 @@ struct NeuronSysfs {
 NeuronSysfs ReadNeuronSysfs(const std::string& root = kNeuronSysfsRoot,
                             const std::string& module_folder = kNeuronModuleFolder);
 
+// The instance's type by the firmware's tables, as EC2 writes it: the product's name where the vendor is Amazon EC2.
+// `folder`: /sys/devices/virtual/dmi/id. Nothing on any other machine. Never asks the network.
+std::optional<std::string> ReadDmiInstanceType(const std::string& folder);
+
 // "POWER_STATUS_VALID,1787754540,0.32,3.04,1.57": status, time, least, most, mean. Nothing for a line of another form.
 std::optional<NeuronPower> ParseNeuronPower(std::string_view line);
 

@@ -139,6 +139,15 @@ Result<NeuronInventory> RunNeuronLs(const NeuronToolPlace& place, OwnChildren* o
   return of_recent.ok() || RefusesOption(old) ? of_recent : of_old;
 }
 
+Result<std::optional<std::string>> AskNeuronLsForInstance(const NeuronToolPlace& place, OwnChildren* own,
+                                                          int deadline_ms, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::string program, FindNeuronTool("neuron-ls", place));
+  const auto until = ToolClock::now() + std::chrono::milliseconds(deadline_ms);
+  const StopSignal signal(stop);
+  ASSIGN_OR_RETURN(const LsAnswer answer, RunOnce({program}, place, own, until, signal));
+  return InstanceTypeInText(answer.output);
+}
+
 namespace {
 
 using MonitorClock = std::chrono::steady_clock;

@@ -41,6 +41,11 @@ Result<std::string> FindNeuronTool(std::string_view name, const NeuronToolPlace&
 Result<NeuronInventory> RunNeuronLs(const NeuronToolPlace& place, OwnChildren* own, int deadline_ms,
                                     const std::stop_token& stop);
 
+// The instance's type by the text of `neuron-ls`, which it prints without an option. Fails as RunNeuronLs does; nothing
+// where the text does not have it.
+Result<std::optional<std::string>> AskNeuronLsForInstance(const NeuronToolPlace& place, OwnChildren* own,
+                                                          int deadline_ms, const std::stop_token& stop);
+
 struct NeuronMonitorOptions {
   NeuronToolPlace place;
   std::string config_folder;   // of this child alone: has a file, neuron-monitor.json, as long as it runs

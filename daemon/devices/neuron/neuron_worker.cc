@@ -33,6 +33,9 @@ constexpr int kLinesAtOnce = 64;
 std::string ModuleFolderOf(const std::string& tree) {
   return tree + "/../../../module/neuron";
 }
+std::string DmiFolderOf(const std::string& tree) {
+  return tree.substr(0, tree.find_last_of('/')) + "/dmi/id";
+}
 
 }  // namespace
 
@@ -83,12 +86,26 @@ void NeuronWorker::List() {
   if (!inventory.ok()) return;
   inventory_ = *std::move(inventory);
   listed_ns_ = clock_.mono_ns();
+  AskForInstance();
+}
+
+// The list may not have it; a failure is no matter, others may tell the chip.
+void NeuronWorker::AskForInstance() {
+  const bool is_told = inventory_->instance_type || listed_instance_type_ ||
+                       std::any_of(inventory_->devices.begin(), inventory_->devices.end(),
+                                   [](const NeuronDeviceFacts& device) { return device.instance_type.has_value(); });
+  if (is_told || inventory_->devices.empty() || asked_for_instance_ || HasGivenUpChildren()) return;
+  asked_for_instance_ = true;
+  const Result<std::optional<std::string>> told =
+      AskNeuronLsForInstance(places_.tools, &own_, kListDeadlineMs, std::stop_token());
+  if (told.ok()) listed_instance_type_ = *told;
 }
 
 void NeuronWorker::ReadTree() {
   const int64_t begun_ns = clock_.mono_ns();
   page_.Begin("a read of the Neuron driver's files");
   tree_ = ReadNeuronSysfs(places_.tree, ModuleFolderOf(places_.tree));
+  if (!dmi_instance_type_) dmi_instance_type_ = ReadDmiInstanceType(DmiFolderOf(places_.tree));
   page_.End();
   const int64_t ended_ns = clock_.mono_ns();
   tree_due_ns_ = begun_ns + std::max((ended_ns - begun_ns) * kTreeShare, kNanosPerSecond);
@@ -175,6 +192,9 @@ NeuronSources NeuronWorker::Sources() const {
   NeuronSources sources;
   if (!tree_.devices.empty()) sources.sysfs = tree_;
   sources.report = report_;
+  sources.listed_instance_type = listed_instance_type_;
+  sources.dmi_instance_type = dmi_instance_type_;
+  sources.configured_chip = places_.chip;
   if (!inventory_) return sources;
   sources.inventory = inventory_;
   std::set<int64_t> reported;
@@ -208,6 +228,10 @@ void NeuronWorker::TellAll(uint32_t tag) {
   }
   std::erase_if(devices, [&](const NeuronDevice& device) { return !named.contains(device.index); });
   for (NeuronDevice& device : devices) {
+    if (device.chip.empty()) {
+      device.notes.push_back(
+          "nobody tells which chip it is, so its peaks are not known: [devices] neuron_chip names it");
+    }
     device.reported_mono_ns = report_ ? reported_ns_ : 0;
     device.users_mono_ns = std::max(device.reported_mono_ns, listing_.ok() ? listed_ns_ : 0);
   }

@@ -23,6 +23,7 @@ class NeuronWorker {
     NeuronToolPlace tools;
     std::string tree;           // the driver's, in sysfs
     std::string config_folder;  // made when neuron-monitor is started
+    std::string chip;           // by the configuration; empty: it does not say
   };
 
   NeuronWorker(Places places, UniqueFd channel, CallPage page)
@@ -35,6 +36,7 @@ class NeuronWorker {
   bool Receive();
   void Ask(uint32_t tag, bool lists);
   void List();
+  void AskForInstance();
   void ReadTree();
   void MonitorFor(int period_s);
   void StartMonitor();
@@ -51,10 +53,13 @@ class NeuronWorker {
   const UniqueFd channel_;
   CallPage page_;
   OwnChildren own_;
-  std::optional<NeuronInventory> inventory_;  // the last that could be read
+  std::optional<NeuronInventory> inventory_;         // the last that could be read
+  std::optional<std::string> listed_instance_type_;  // by the text of neuron-ls; it does not change
   Status listing_;
   int64_t listed_ns_ = 0;
+  bool asked_for_instance_ = false;
   NeuronSysfs tree_;
+  std::optional<std::string> dmi_instance_type_;
   int64_t tree_due_ns_ = 0;  // when it is read next, while it is monitored
   int period_s_ = 0;
   std::optional<NeuronMonitorProcess> monitor_;

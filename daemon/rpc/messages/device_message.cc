@@ -78,6 +78,7 @@ void FillNeuronFacts(const NeuronDevice& device, v1::NeuronFacts& out) {
   using Facts = v1::NeuronFacts;
   out.set_index(static_cast<uint32_t>(std::max(device.index, 0)));
   out.set_chip(device.chip);
+  out.set_chip_source(ReadableText(device.chip_source));
   out.set_core_version(device.core_version);
   out.set_instance_type(ReadableText(device.instance_type.value_or("")));
   out.set_serial(ReadableText(device.serial_number.value_or("")));

@@ -121,7 +121,7 @@ cores = [0, 1]
   EXPECT_EQ(config->audit.max_entries, 5000);
   EXPECT_EQ(Load("")->audit.max_age_ns, 365LL * 24 * 3600 * 1'000'000'000);
   EXPECT_EQ(config->devices,
-            (DevicePolicy{false, "/a/libnvml.so", "/a/libdcgm.so", "/a/bin:/b/bin", "", "", "/a/peaks.csv"}));
+            (DevicePolicy{false, "/a/libnvml.so", "/a/libdcgm.so", "/a/bin:/b/bin", "", "", "", "/a/peaks.csv"}));
   ASSERT_EQ(config->accelerators.size(), 2u);
   EXPECT_EQ(config->accelerators[0].id, "0");
   EXPECT_EQ(config->accelerators[1].cores, (std::vector<int>{0, 1}));
@@ -214,6 +214,8 @@ TEST_F(ConfigTest, TakesTheNeuronPlacesOfTheFileThenInUserModeOfTheEnvironment) 
   unsetenv("KPROF_NEURON_BIN");
   unsetenv("KPROF_NEURON_SYSFS");
   EXPECT_THAT(Load("[devices]\nneuron_sysfs = \"sys\"\n").status().ToString(), HasSubstr("neuron_sysfs"));
+  EXPECT_EQ(Load("[devices]\nneuron_chip = \"trn2.48xlarge\"\n")->devices.neuron_chip, "trn2.48xlarge");
+  EXPECT_THAT(Load("[devices]\nneuron_chip = \"trn9\"\n").status().ToString(), HasSubstr("neuron_chip"));
 }
 
 // Whoever mends a file does not want to hear of one thing after the other.

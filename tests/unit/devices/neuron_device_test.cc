@@ -109,6 +109,45 @@ TEST(NeuronDevice, NeverTellsTheCoresVersionByTheDevices) {
   EXPECT_EQ(MergeNeuronDevices(by_arch).at(0).core_version, "v2");
 }
 
+TEST(NeuronDevice, SaysWhoTellsTheChip) {
+  struct Case {
+    const char* configured;
+    const char* driver;  // device_name
+    const char* listed;
+    const char* dmi;
+    const char* arch;
+    const char* chip;
+    const char* source;
+    std::optional<std::string> instance;
+  };
+  const Case cases[] = {
+      {"", "", "", "", "", "", "", std::nullopt},
+      {"", "", "inf2.xlarge", "", "", "Inferentia2", "neuron-ls (inf2.xlarge)", "inf2.xlarge"},
+      {"", "", "", "trn1.32xlarge", "", "Trainium1", "the firmware (DMI) (trn1.32xlarge)", "trn1.32xlarge"},
+      {"", "", "inf2.xlarge", "trn1.32xlarge", "", "Inferentia2", "neuron-ls (inf2.xlarge)", "inf2.xlarge"},
+      {"", "Trainium2", "inf2.xlarge", "", "", "Trainium2", "the driver (Trainium2)", "inf2.xlarge"},
+      {"", "", "", "", "NDv3", "Inferentia2", "the driver (NDv3)", std::nullopt},
+      {"", "", "", "m5.large", "", "", "", "m5.large"},
+      {"trn2.48xlarge", "", "inf2.xlarge", "", "", "Trainium2", "the configuration (trn2.48xlarge)", "inf2.xlarge"},
+      {"Trainium3", "", "", "", "", "Trainium3", "the configuration (Trainium3)", std::nullopt},
+      {"trn2.48xlarge", "", "", "", "", "Trainium2", "the configuration (trn2.48xlarge)", "trn2.48xlarge"},
+  };
+  for (const Case& c : cases) {
+    NeuronSources sources = Listed({Facts(0, 2, {0, 1})});
+    sources.sysfs = NeuronSysfs{.devices = {Tree(0, 2)}};
+    const auto told = [](const char* text) { return *text == '\0' ? std::nullopt : std::optional<std::string>(text); };
+    sources.sysfs->devices[0].device_name = told(c.driver);
+    sources.sysfs->devices[0].arch_type = told(c.arch);
+    sources.listed_instance_type = told(c.listed);
+    sources.dmi_instance_type = told(c.dmi);
+    sources.configured_chip = c.configured;
+    const NeuronDevice device = MergeNeuronDevices(sources).at(0);
+    EXPECT_EQ(device.chip, c.chip) << c.source;
+    EXPECT_EQ(device.chip_source, c.source);
+    EXPECT_EQ(device.instance_type, c.instance) << c.source;
+  }
+}
+
 TEST(NeuronDevice, TakesTheCoresOwnVersionFirst) {
   struct Case {
     const char* arch;

@@ -140,6 +140,22 @@ TEST(NeuronLs, SaysWhatItCannotRead) {
   }
 }
 
+TEST(NeuronLs, TellsTheInstanceInItsText) {
+  struct Case {
+    const char* text;
+    std::optional<std::string> type;
+  };
+  const Case cases[] = {
+      {"instance-type: inf2.xlarge\ninstance-id: i-1\n+----+\n| NEURON |\n", "inf2.xlarge"},
+      {"[INFO] reading\n  instance-type:   trn2.48xlarge  \r\n", "trn2.48xlarge"},
+      {"instance-type:\n", std::nullopt},
+      {"the instance-type: inf2.xlarge\n", std::nullopt},
+      {"", std::nullopt},
+  };
+  for (const Case& c : cases) EXPECT_EQ(InstanceTypeInText(c.text), c.type) << c.text;
+  EXPECT_EQ(InstanceTypeInText("instance-type: " + std::string(100, 'x')), std::nullopt);
+}
+
 TEST(NeuronLs, RefusesEachCutOfAnAnswer) {
   const std::string whole = kInf2;
   for (size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(ParseNeuronLs(whole.substr(0, size)).ok()) << size;

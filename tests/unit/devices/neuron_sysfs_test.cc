@@ -258,5 +258,16 @@ TEST(NeuronPower, HasValuesOnlyWhereTheyAreValid) {
   for (const Case& c : cases) EXPECT_EQ(ParseNeuronPower(c.line), c.power) << c.line;
 }
 
+TEST(NeuronSysfs, HasTheInstanceInTheFirmwaresTables) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(ReadDmiInstanceType(folder.path()), std::nullopt);
+  std::ofstream(folder / "product_name") << "inf2.xlarge\n";
+  EXPECT_EQ(ReadDmiInstanceType(folder.path()), std::nullopt);  // whose name that is nobody says
+  std::ofstream(folder / "sys_vendor") << "Amazon EC2\n";
+  EXPECT_EQ(ReadDmiInstanceType(folder.path()), "inf2.xlarge");
+  std::ofstream(folder / "sys_vendor", std::ios::trunc) << "QEMU\n";
+  EXPECT_EQ(ReadDmiInstanceType(folder.path()), std::nullopt);
+}
+
 }  // namespace
 }  // namespace kprof

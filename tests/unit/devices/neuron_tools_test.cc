@@ -74,6 +74,13 @@ TEST(NeuronTools, ListsTheDevicesOfAnOlderVersion) {
   EXPECT_EQ(inventory.instance_type, std::nullopt);
 }
 
+TEST(NeuronTools, AsksTheTextForTheInstance) {
+  const NeuronStandIn stand_in(R"({"chip":"trn1"})");
+  EXPECT_EQ(*AskNeuronLsForInstance(stand_in.place(), nullptr, 10'000, std::stop_token()), "trn1.2xlarge");
+  const NeuronStandIn unknown(R"({"instance_type":""})");
+  EXPECT_EQ(*AskNeuronLsForInstance(unknown.place(), nullptr, 10'000, std::stop_token()), std::nullopt);
+}
+
 TEST(NeuronTools, ListsTheDevicesOfAVersionThatRefusesTheOldOption) {
   const NeuronInventory inventory = Listed(NeuronStandIn(R"({"tools":"2.34","chip":"trn2","devices":16})"));
   EXPECT_THAT(inventory.devices, SizeIs(16));
