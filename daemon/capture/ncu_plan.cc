@@ -212,7 +212,7 @@ Status CheckStageRange(const std::string& stage) {
               "name the range otherwise, or choose ranges with --nvtx, in ncu's own language");
 }
 
-Status CheckNcuOptions(const ToolOptions& options) {
+Status CheckNcuOptions(const ToolOptions& options, bool /*has_command*/) {
   const auto refuse = [](const std::string& option, const char* why, const char* remedy) {
     return Fail(ErrorCode::kUsage, "read --" + option, why, remedy);
   };

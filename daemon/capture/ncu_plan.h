@@ -66,7 +66,7 @@ inline constexpr ToolOption kStages{
         "those of --params)"};
 
 // Options that both tools have: how many launches, and of which kernels; caches; retry; stages, also those of --params.
-Status CheckNcuOptions(const ToolOptions& options);
+Status CheckNcuOptions(const ToolOptions& options, bool has_command);
 
 // Ok if ncu can be asked for ranges of that name; else kUsage.
 Status CheckStageRange(const std::string& stage);

@@ -3,7 +3,8 @@
 // and kprof-launch makes its plan with it: as the caller, after the lease, when devices and folder are known.
 //
 // kprof-launch goes through a row in this order: find the vendor's program; `probe`, and run the questions that it
-// returns; `plan`, and run the command; `judge` how that ended, maybe run it once more; run the steps after it.
+// returns; `plan`, and run the command; `judge` how that ended, maybe run it once more; run the steps after it, with
+// `judge_step` behind each, and those that `next` adds to them.
 //
 // Values; any thread. Compiled into kprof-launch: libc and storage/base only.
 #pragma once
@@ -30,6 +31,8 @@ struct ToolOption {
   ToolOptionType type = ToolOptionType::kText;
   std::string_view usual;    // its value where none is given; empty: none
   std::string_view meaning;  // one line, for people
+  // A word without a name is its value: `capture neuron FILE`. At most one option of a tool.
+  bool is_positional = false;
 };
 
 // The options of a request, checked, with the usual values of those that were left out.
@@ -54,6 +57,7 @@ struct ToolNeeds {
   bool dcgm_paused = false;          // nobody else profiles the devices
   bool exclusive = false;            // nobody else's processes are on the devices
   std::string_view program = {};     // a vendor's program that it runs (vendor_program.h); empty: none
+  std::string_view or_program = {};  // another one that serves where that is not there; empty: none
 };
 
 // Files that the tool leaves in its folder.
@@ -65,7 +69,7 @@ struct ToolOutput {
 
 // A plan is made of the request, the tool's options and the folder for its outputs.
 struct PlanInput {
-  const LaunchRequest& request;
+  const LaunchRequest& request;  // its command as it was asked for; from the plan on with the plan's environment
   const ToolOptions& options;
   std::string_view folder;        // for its outputs; the command has it as KPROF_OUTPUT_DIR
   std::string_view program = {};  // the path of the vendor's program that it needs
@@ -102,6 +106,12 @@ struct Judgement {
   std::vector<std::string> notes = {};  // for the run's trust: "code: message"
 };
 
+// Steps that follow on what others left.
+struct NextSteps {
+  std::vector<ToolStep> steps;
+  std::vector<std::string> notes = {};  // for the run's trust: "code: message"
+};
+
 struct Tool {
   std::string_view name;
   std::string_view summary;  // one line: what it measures
@@ -109,8 +119,9 @@ struct Tool {
   ToolNeeds needs;
   std::span<const ToolOption> options;
   std::span<const ToolOutput> outputs;
-  // kUsage for options that do not go together. Called before the run is queued, and by kprof-launch. Null: all do.
-  Status (*check)(const ToolOptions& options) = nullptr;
+  // kUsage for options that do not go together, or not with a command or without one. Called before the run is queued,
+  // and by kprof-launch. Null: all do.
+  Status (*check)(const ToolOptions& options, bool has_command) = nullptr;
   // The questions to its program that the plan reads the answers of: steps whose standard output is a file. One that
   // fails is the plan's to judge. kToolMissing or kNotPermitted where it cannot work here. Null: none.
   Result<std::vector<ToolStep>> (*probe)(const PlanInput& input) = nullptr;
@@ -119,6 +130,15 @@ struct Tool {
   // Looks at what the command left; where it asks for one more try, it has put away the files of this one. Null: the
   // exit code says all.
   Judgement (*judge)(const PlanInput& input, const TriedCommand& tried) = nullptr;
+  // Says what a step after the command that ended says in its output: why the run fails where that is known, notes for
+  // the run's trust. `again` is not read: a step runs once. Called also for a step that ended well. Null: nothing.
+  Judgement (*judge_step)(const PlanInput& input, const ToolStep& step, const TriedCommand& ended) = nullptr;
+  // The steps that are to run next, when none is left: by the files that the command, and later the steps, have left in
+  // the folder. `round`: 0 after the command and the plan's steps, then 1, 2, ... Empty steps: the tool is done; it is
+  // asked kMostStepRounds times at most. A failure fails the run. Null: the plan's steps are all.
+  Result<NextSteps> (*next)(const PlanInput& input, int64_t round) = nullptr;
 };
+
+inline constexpr int64_t kMostStepRounds = 8;
 
 }  // namespace kprof

@@ -31,8 +31,8 @@ constexpr ToolOption kAnnotationOptions[] = {
      .meaning = "More tries after an error that passes: after autotuning, or counters in use"},
 };
 
-Status CheckAnnotation(const ToolOptions& options) {
-  RETURN_IF_ERROR(CheckNcuOptions(options));
+Status CheckAnnotation(const ToolOptions& options, bool has_command) {
+  RETURN_IF_ERROR(CheckNcuOptions(options, has_command));
   if (!options["nvtx"].empty()) return OkStatus();  // then they select nothing
   ASSIGN_OR_RETURN(const std::vector<StageCost> stages, ReadGivenStages(options["stages"], options[kParamsOption]));
   for (const StageCost& stage : stages) RETURN_IF_ERROR(CheckStageRange(stage.stage));

@@ -58,7 +58,7 @@ std::string InFolder(const PlanInput& input, std::string_view name) {
   return std::string(input.folder) + "/" + std::string(name);
 }
 
-Status CheckNsys(const ToolOptions& options) {
+Status CheckNsys(const ToolOptions& options, bool /*has_command*/) {
   const std::string_view range = options["capture-range"];
   if (range != "none" && range != "cudaProfilerApi" && range != "nvtx") {
     return Fail(ErrorCode::kUsage, "read --capture-range", "there is no such range",

@@ -14,14 +14,13 @@ extern const Tool kCommandTool;
 extern const Tool kAnnotationTool;
 extern const Tool kNcuTool;
 extern const Tool kNsysTool;
+extern const Tool kNeuronTool;
+extern const Tool kNeuronSystemTool;
 
 namespace {
 
 const Tool* const kTools[] = {
-    &kCommandTool,
-    &kAnnotationTool,
-    &kNcuTool,
-    &kNsysTool,
+    &kCommandTool, &kAnnotationTool, &kNcuTool, &kNsysTool, &kNeuronTool, &kNeuronSystemTool,
 };
 
 constexpr ToolOption kParams{
@@ -167,7 +166,7 @@ Result<ToolOptions> ReadToolOptions(const Tool& tool, const std::vector<std::str
 Status CheckToolRequest(const Tool& tool, const std::vector<std::string>& argv,
                         const std::vector<std::string>& options) {
   ASSIGN_OR_RETURN(const ToolOptions read, ReadToolOptions(tool, options));
-  if (tool.check != nullptr) RETURN_IF_ERROR(tool.check(read));
+  if (tool.check != nullptr) RETURN_IF_ERROR(tool.check(read, !argv.empty()));
   if (tool.needs.needs_command && (argv.empty() || argv[0].empty())) {
     return Fail(ErrorCode::kUsage, "capture " + std::string(tool.name), "no command was given", "put it after --");
   }

@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstdlib>
 
+#include "daemon/capture/tool.h"
 #include "daemon/launch/launch_request.h"
 #include "storage/base/environment.h"
 #include "storage/base/readable_text.h"
@@ -34,6 +35,8 @@ constexpr UsualPlaces kPlaces[] = {
      "Nsight Systems",
      {"/usr/local/cuda/bin", "/opt/nvidia/nsight-systems/*/bin", "/opt/nvidia/nsight-systems-cli/*/bin",
       "/usr/local/cuda-*/bin", "/usr/lib/nsight-systems/bin"}},
+    {"neuron-explorer", "the Neuron tools (aws-neuronx-tools)", {"/opt/aws/neuron/bin", "", "", "", ""}},
+    {"neuron-profile", "the Neuron tools (aws-neuronx-tools)", {"/opt/aws/neuron/bin", "", "", "", ""}},
 };
 
 const UsualPlaces* PlacesOf(std::string_view program) {
@@ -157,6 +160,16 @@ Result<std::string> FindVendorProgram(std::string_view name, const std::vector<s
               RemedyForMissing(name));
 }
 
+Result<std::string> FindProgramOf(const ToolNeeds& needs, const std::vector<std::string>& environment,
+                                  const ProgramSearch& search) {
+  Result<std::string> first = FindVendorProgram(needs.program, environment, search);
+  if (first.ok() || needs.or_program.empty()) return first;
+  Result<std::string> second = FindVendorProgram(needs.or_program, environment, search);
+  if (second.ok()) return second;
+  return Fail(ErrorCode::kToolMissing, "find " + std::string(needs.program),
+              first.status().why() + ", and no " + std::string(needs.or_program), first.status().remedy());
+}
+
 std::string RemedyForMissing(std::string_view name) {
   const UsualPlaces* places = PlacesOf(name);
   const std::string package = places == nullptr ? std::string(name) : std::string(places->package);
@@ -172,8 +185,9 @@ std::string VersionIn(std::string_view text) {
     begin = end;
     if (word.starts_with('v') || word.starts_with('V')) word.remove_prefix(1);
     const std::string_view version = word.substr(0, word.find_first_not_of("0123456789."));
-    // "2024.4.2.133-244234382004v0", "3.3.5,"
-    const bool goes_on = version.size() < word.size() && word[version.size()] != '-' && word[version.size()] != ',';
+    // "2024.4.2.133-244234382004v0", "3.3.5,", "2.33.38.0%kaena-tools"
+    const bool goes_on = version.size() < word.size() && word[version.size()] != '-' && word[version.size()] != ',' &&
+                         word[version.size()] != '%';
     if (version.find('.') != std::string_view::npos && version.front() != '.' && !goes_on) return std::string(version);
   }
   return "";

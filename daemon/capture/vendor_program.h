@@ -16,6 +16,8 @@
 
 namespace kprof {
 
+struct ToolNeeds;
+
 struct ProgramSearch {
   bool trusts_tool_path = true;  // else its programs must be root's
   std::string root = {};         // of the usual folders; a test's
@@ -24,6 +26,10 @@ struct ProgramSearch {
 // The path of the program. kToolMissing with a remedy. `environment`: KPROF_TOOL_PATH and PATH.
 Result<std::string> FindVendorProgram(std::string_view name, const std::vector<std::string>& environment,
                                       const ProgramSearch& search = {});
+
+// The program that a tool needs, or else the other one that serves. kToolMissing names both.
+Result<std::string> FindProgramOf(const ToolNeeds& needs, const std::vector<std::string>& environment,
+                                  const ProgramSearch& search = {});
 
 // Where to get the program from, for people: "install Nsight Compute, or ...".
 std::string RemedyForMissing(std::string_view name);

@@ -147,7 +147,8 @@ void AddProfilerPermission(const std::string& root, std::vector<Diagnosis>& foun
   }
 }
 
-constexpr const char* kTools[] = {"ncu", "nsys", "dcgmi", "neuron-ls", "neuron-monitor", "neuron-profile"};
+constexpr const char* kTools[] = {"ncu",           "nsys", "dcgmi", "neuron-ls", "neuron-monitor", "neuron-explorer",
+                                  "neuron-profile"};
 // All together: they are started at once.
 constexpr std::chrono::seconds kLongest{3};
 constexpr size_t kMostOutputBytes = 64 << 10;
@@ -182,12 +183,29 @@ struct VendorTool {
 std::string ToolsThatRun(std::string_view program) {
   std::string names;
   for (const Tool* tool : AllTools()) {
-    if (tool->needs.program == program) names += (names.empty() ? "" : ", ") + std::string(tool->name);
+    if (tool->needs.program == program || tool->needs.or_program == program)
+      names += (names.empty() ? "" : ", ") + std::string(tool->name);
   }
   return names;
 }
 bool IsWanted(std::string_view program) {
   return !ToolsThatRun(program).empty();
+}
+
+// True for a program that others serve in place of, where it is not there: nobody misses it then, or it itself.
+bool HasSubstitute(std::string_view program, const std::vector<VendorTool>& found) {
+  const auto is_there = [&](std::string_view name) {
+    return std::any_of(found.begin(), found.end(), [&](const VendorTool& tool) { return tool.name == name; });
+  };
+  return std::all_of(AllTools().begin(), AllTools().end(), [&](const Tool* tool) {
+    if (tool->needs.program == program) return is_there(tool->needs.or_program);
+    return true;
+  });
+}
+// True for a program that is only wanted where another one is not there.
+bool IsSubstitute(std::string_view program) {
+  return std::any_of(AllTools().begin(), AllTools().end(),
+                     [&](const Tool* tool) { return tool->needs.or_program == program; });
 }
 
 // The tools that there are, in the order of kTools. `tool_path` is looked into before PATH.
@@ -216,8 +234,8 @@ std::vector<VendorTool> FindVendorTools(const std::string& tool_path, OwnChildre
   return found;
 }
 
-// What there is, then what is too old or missing for which of our tools. On a node without NVIDIA's driver nobody
-// misses it.
+// What there is, then what is too old or missing for which of our tools. On a node without the vendor's driver
+// nobody misses it.
 void AddTools(const std::string& tool_path, OwnChildren* own, const std::string& root, std::vector<Diagnosis>& found) {
   const std::vector<VendorTool> tools = FindVendorTools(tool_path, own, root);
   std::string text;
@@ -233,11 +251,13 @@ void AddTools(const std::string& tool_path, OwnChildren* own, const std::string&
     found.push_back(Warning("tool_nsys", "too old for captures with " + ToolsThatRun(tool.name) + ": " + usable.why(),
                             usable.remedy()));
   }
-  const bool has_driver = ReadLine(root + "/proc/driver/nvidia/version").has_value();
+  const bool has_nvidia = ReadLine(root + "/proc/driver/nvidia/version").has_value();
+  const bool has_neuron = ReadLine(root + "/sys/module/neuron/version").has_value();
   for (const char* name : kTools) {
     const bool is_there =
         std::any_of(tools.begin(), tools.end(), [&](const VendorTool& tool) { return tool.name == name; });
-    if (is_there || !IsWanted(name)) continue;
+    if (is_there || !IsWanted(name) || IsSubstitute(name) || HasSubstitute(name, tools)) continue;
+    const bool has_driver = std::string_view(name).starts_with("neuron") ? has_neuron : has_nvidia;
     const std::string check = std::string("tool_") + name;
     const std::string needed = "captures with " + ToolsThatRun(name) + " need it";
     found.push_back(has_driver

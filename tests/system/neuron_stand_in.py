@@ -10,6 +10,16 @@ import kprof_testing
 
 STAND_INS = os.path.join(kprof_testing.ROOT, "tests", "stand_ins", "neuron")
 TOOLS = ("neuron-ls", "neuron-monitor")
+PROGRAMS = ("neuron-explorer", "neuron-profile")
+
+
+def install_programs(folder, programs=PROGRAMS):
+    """Those that capture and view, to where everybody can read them; also neuron_workload.py. Returns the folder."""
+    os.mkdir(folder, 0o755)
+    for name in os.listdir(STAND_INS):
+        if name in programs or (name.endswith(".py") and name != "make_sysfs.py"):
+            os.chmod(shutil.copy(os.path.join(STAND_INS, name), folder), 0o755)
+    return folder
 
 
 class NeuronNode:

@@ -48,8 +48,11 @@ void AddImportVerb(VerbSet& verbs) {
       "of\n"
       "one, are runs of their own. The same files imported again are the run that is there. Ctrl-C cancels the "
       "import;\n"
-      "a second one leaves at once.\n\n"
-      "  kprofctl import trace.json.gz --label job=7");
+      "a second one leaves at once.\n"
+      "A NEFF and NTFFs of it are made readable by the Neuron tools first (kprofctl capture neuron FILE.neff "
+      "--ntff).\n\n"
+      "  kprofctl import trace.json.gz --label job=7\n"
+      "  kprofctl import file.neff profile_exec_2.ntff");
 }
 
 }  // namespace kprof::cli

@@ -58,13 +58,22 @@ const v1::Tool::Option* FindOption(const v1::Tool& tool, const std::string& name
   return nullptr;
 }
 
+// Its value is a word without a name; null where the tool has none.
+const v1::Tool::Option* PositionalOf(const v1::Tool& tool) {
+  for (const v1::Tool::Option& option : tool.options()) {
+    if (option.positional()) return &option;
+  }
+  return nullptr;
+}
+
 void WriteTool(JsonWriter& json, const v1::Tool& tool) {
   json.BeginObject().Key("name").String(tool.name()).Key("summary").String(tool.summary());
   json.Key("clocks").String(tool.clocks()).Key("exclusive").Bool(tool.exclusive());
   json.Key("options").BeginArray();
   for (const v1::Tool::Option& option : tool.options()) {
     json.BeginObject().Key("name").String(option.name()).Key("type").String(TypeName(option.type()));
-    json.Key("default").StringOrNull(option.default_value()).Key("meaning").String(option.meaning()).EndObject();
+    json.Key("default").StringOrNull(option.default_value()).Key("meaning").String(option.meaning());
+    json.Key("positional").Bool(option.positional()).EndObject();
   }
   json.EndArray().Key("outputs").BeginArray();
   for (const v1::Tool::Output& output : tool.outputs()) {
@@ -93,6 +102,12 @@ Result<std::vector<v1::ToolOption>> ReadToolWords(const v1::ListToolsResponse& t
   if (found == nullptr) return NoSuchTool(tools, tool);
   std::vector<v1::ToolOption> options;
   for (size_t i = 0; i < words.size(); ++i) {
+    if (const v1::Tool::Option* positional = PositionalOf(*found); positional != nullptr && words[i][0] != '-') {
+      v1::ToolOption& option = options.emplace_back();
+      option.set_name(positional->name());
+      option.set_value(words[i]);
+      continue;
+    }
     const size_t equals = words[i].find('=');
     const std::string spelling = words[i].substr(0, equals);
     const v1::Tool::Option* known = spelling.starts_with("--") ? FindOption(*found, spelling.substr(2)) : nullptr;
@@ -154,6 +169,7 @@ void PrintToolHelp(const v1::Tool& tool, Output& output) {
   for (const v1::Tool::Option& option : tool.options()) {
     const bool is_switch = option.type() == v1::Tool::Option::TYPE_SWITCH;
     std::string line = "  --" + TerminalText(option.name()) + (is_switch ? "" : " VALUE");
+    if (option.positional()) line += " or VALUE";
     line.resize(std::max<size_t>(line.size() + 1, 30), ' ');
     line += TerminalText(option.meaning());
     if (!option.default_value().empty()) line += " (default: " + TerminalText(option.default_value()) + ")";

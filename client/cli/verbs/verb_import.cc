@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <set>
 
 #include "client/cli/text/amounts_and_times.h"
@@ -258,9 +259,47 @@ void WriteSummary(const std::vector<ImportedRun>& runs, const VerbContext& conte
   output.Note("that is run " + shown->run.id() + "; of another one: kprofctl analyze summary ID");
 }
 
+// A device profile of a NeuronCore as it was captured: an NTFF is no file to read, so the vendor's program makes one of
+// it, in a capture that runs nothing else. Nothing where the files are others.
+Result<std::optional<CaptureArgs>> CaptureOfProfile(const ImportArgs& args) {
+  std::vector<std::string> neffs;
+  std::string ntffs;
+  size_t others = 0;
+  for (const std::string& file : args.files) {
+    if (file.ends_with(".neff")) {
+      neffs.push_back(file);
+    } else if (file.ends_with(".ntff")) {
+      ntffs += (ntffs.empty() ? "" : ",") + file;
+    } else {
+      ++others;
+    }
+  }
+  if (ntffs.empty()) return std::optional<CaptureArgs>();
+  if (neffs.size() != 1 || others > 0) {
+    return Fail(ErrorCode::kUsage, "import an NTFF",
+                "an NTFF is read together with the one NEFF that it was captured of",
+                "write kprofctl import FILE.neff FILE.ntff");
+  }
+  if (args.format != "auto" || args.rank || args.separate) {
+    return Fail(ErrorCode::kUsage, "import an NTFF", "--format, --rank and --separate are not for NEFF and NTFF",
+                "leave them out; --label rank=N names the rank");
+  }
+  CaptureArgs capture;
+  capture.tool = "neuron";
+  capture.tool_words = {neffs[0], "--ntff", ntffs};
+  capture.device = "none";
+  capture.labels = args.labels;
+  capture.shared = args.shared;
+  capture.detach = args.detach;
+  capture.quiet = true;
+  return std::optional(capture);
+}
+
 }  // namespace
 
 Status RunVerb(const ImportArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(const std::optional<CaptureArgs> capture, CaptureOfProfile(args));
+  if (capture) return RunVerb(*capture, context);
   std::vector<ImportedRun> runs;
   {
     Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));

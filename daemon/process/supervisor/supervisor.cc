@@ -240,11 +240,11 @@ void Supervisor::BeginCommand() {
     if (error != 0) return Fail({"exec", error});
   }
   steps_.assign(plan->after.begin(), plan->after.end());
-  if (!request_.check.empty()) steps_.push_back({kCheckStep, ShellCommand(request_.check)});
-  request_.argv = std::move(plan->argv);
+  steps_are_all_ = tool_->next == nullptr && request_.check.empty();
+  planned_argv_ = std::move(plan->argv);
   request_.environment = std::move(plan->environment);
-  if (tool_->judge != nullptr) streams_.KeepTail();
-  const LaunchFailure failure = StartChild(Phase::kCommand, request_.argv);
+  if (tool_->judge != nullptr || tool_->judge_step != nullptr) streams_.KeepTail();
+  const LaunchFailure failure = StartChild(Phase::kCommand, planned_argv_);
   if (!failure.step.empty()) Fail(failure);
 }
 
@@ -398,7 +398,10 @@ void Supervisor::OnCommandGone() {
   }
   end_ = EndOf(tree_.usage());
   if (RunsAgain()) return;
-  if (unkillable_ > 0 || end_->exit_code != 0 || !end_->tool_error.empty()) steps_.clear();
+  if (unkillable_ > 0 || end_->exit_code != 0 || !end_->tool_error.empty()) {
+    steps_.clear();
+    steps_are_all_ = true;
+  }
   if (started_) channel_.Send(LaunchMessage::kCommandOver);
   NextStep();
 }
@@ -411,7 +414,7 @@ bool Supervisor::RunsAgain() {
   const TriedCommand tried{end_->exit_code, end_->signal, printed, tries_};
   if (!tool_run_.TriesAgain(request_, tried, *end_)) return false;
   const TreeUsage usage = tree_.usage();
-  const LaunchFailure failure = StartChild(Phase::kCommand, request_.argv);
+  const LaunchFailure failure = StartChild(Phase::kCommand, planned_argv_);
   if (!failure.step.empty()) return false;
   earlier_cpu_ns_ += usage.user_cpu_ns + usage.system_cpu_ns;
   ++tries_;
@@ -434,16 +437,18 @@ void Supervisor::OnStepGone() {
     stopped_ |= stop_asked_;  // also where it left but processes
     end_ = CommandEnded{.ended_unix_ns = tree_.command().ended_unix_ns, .unkillable_processes = unkillable_};
   }
-  const bool is_spared = !well && !before && unkillable_ == 0 && !stop_asked_ && steps_.front().is_optional;
+  const bool told = !before && unkillable_ == 0 && !stop_asked_ && FailsByTool(status);
+  const bool is_spared = !well && !told && !before && unkillable_ == 0 && !stop_asked_ && steps_.front().is_optional;
   if (is_spared) {
     tool_run_.AddNote("step_failed: the step '" + steps_.front().name + "' of its tool " + HowItEnded(status));
     steps_.pop_front();
-  } else if (!well) {
+  } else if (!well || told) {
     end_->failed_step = before ? kPrepareStep : steps_.front().name;
     if (status && WIFEXITED(*status)) end_->step_exit_code = WEXITSTATUS(*status);
     if (status && WIFSIGNALED(*status)) end_->step_signal = WTERMSIG(*status);
     end_->unkillable_processes = unkillable_;
     steps_.clear();
+    steps_are_all_ = true;
   } else if (!before) {
     steps_.pop_front();
   }
@@ -451,10 +456,36 @@ void Supervisor::OnStepGone() {
   NextStep();
 }
 
+// The tool reads what the step of its printed.
+bool Supervisor::FailsByTool(const std::optional<int>& status) {
+  const ToolStep& step = steps_.front();
+  if (tool_->judge_step == nullptr || step.name == kCheckStep || !status) return false;
+  TriedCommand ended;
+  if (WIFEXITED(*status)) ended.exit_code = WEXITSTATUS(*status);
+  if (WIFSIGNALED(*status)) ended.signal = WTERMSIG(*status);
+  const std::string printed = streams_.TakeTail();
+  ended.printed = printed;
+  return tool_run_.FailsByStep(request_, step, ended, *end_);
+}
+
+// Those that the tool adds by what was left, then the caller's check.
+void Supervisor::AddSteps() {
+  if (steps_are_all_) return;
+  const std::vector<ToolStep> next = tool_run_.NextSteps(request_, *end_);
+  steps_.assign(next.begin(), next.end());
+  if (!steps_.empty()) return;
+  steps_are_all_ = true;
+  if (end_->tool_error.empty() && !request_.check.empty()) {
+    steps_.push_back({kCheckStep, ShellCommand(request_.check)});
+  }
+}
+
 void Supervisor::NextStep() {
-  if (stop_asked_ && !steps_.empty()) {
+  if (steps_.empty() && !stop_asked_) AddSteps();
+  if (stop_asked_ && !(steps_.empty() && steps_are_all_)) {
     stopped_ = true;  // nobody knows what they would have said
     steps_.clear();
+    steps_are_all_ = true;
   }
   if (steps_.empty()) return BeginOutputs();
   const LaunchFailure failure = StartStep(Phase::kAfter, steps_.front());

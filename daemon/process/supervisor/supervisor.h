@@ -71,7 +71,9 @@ class Supervisor {
   void OnTreeGone();
   void OnCommandGone();
   void OnStepGone();
+  bool FailsByTool(const std::optional<int>& status);
   void NextStep();
+  void AddSteps();
   void BeginOutputs();
   void HandOver();
   void Finish();
@@ -85,7 +87,8 @@ class Supervisor {
   const std::string digest_;
 
   Phase phase_ = Phase::kNothing;
-  LaunchRequest request_;  // later with the environment and the command of its plan
+  LaunchRequest request_;                  // later with the environment of its plan
+  std::vector<std::string> planned_argv_;  // the command of its plan
   const Tool* tool_ = nullptr;
   ToolRun tool_run_;
   int64_t tries_ = 1;           // of the command
@@ -94,6 +97,7 @@ class Supervisor {
   int folder_error_ = 0;        // why there is none
   int64_t began_unix_ns_ = 0;   // files that are older are not the run's
   std::deque<ToolStep> steps_;  // that are still to run; the first is under way in kAfter
+  bool steps_are_all_ = false;  // none follow behind them
   CommandStreams streams_;
   std::optional<OutputHandOver> outputs_;
 

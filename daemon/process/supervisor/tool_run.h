@@ -30,11 +30,18 @@ class ToolRun {
   // Puts what the tool says of the command's end into `end`. True: it is to run once more.
   bool TriesAgain(const LaunchRequest& request, const TriedCommand& tried, CommandEnded& end);
 
+  // Puts what the tool says of a step that ended into `end`. True: the run fails by that.
+  bool FailsByStep(const LaunchRequest& request, const ToolStep& step, const TriedCommand& ended, CommandEnded& end);
+
+  // The steps that follow when none is left. Empty: there are none, or `end` says why the run fails.
+  std::vector<ToolStep> NextSteps(const LaunchRequest& request, CommandEnded& end);
+
   void AddNote(const std::string& note);
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   void AddNotes(const std::vector<std::string>& notes);
+  static void SetToolError(const Status& failed, CommandEnded& end);
   PlanInput InputOf(const LaunchRequest& request) const { return {request, options_, folder_, program_}; }
 
   const Tool* tool_ = nullptr;
@@ -43,6 +50,7 @@ class ToolRun {
   std::string program_;
   std::deque<ToolStep> questions_;
   std::vector<std::string> notes_;
+  int64_t step_rounds_ = 0;
 };
 
 }  // namespace kprof

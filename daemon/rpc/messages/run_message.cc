@@ -63,6 +63,7 @@ void FillTool(const Tool& tool, v1::Tool& out) {
     to.set_type(static_cast<v1::Tool::Option::Type>(static_cast<int>(option.type) + 1));
     to.set_default_value(std::string(option.usual));
     to.set_meaning(std::string(option.meaning));
+    to.set_positional(option.is_positional);
   }
   for (const ToolOutput& output : tool.outputs) {
     v1::Tool::Output& to = *out.add_outputs();

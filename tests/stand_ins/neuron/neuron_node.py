@@ -11,6 +11,7 @@ keys may be missing; without the variable it is an inf2.xlarge on which nothing 
                        cores their numbers in the node
     ecc                {"0": {"mem_ecc_uncorrected": 1}}: of a device, what is not 0
     ls, monitor        how the tool behaves; see there
+    profiler           how neuron-explorer and neuron-profile behave: neuron_program.py
 """
 
 import json
@@ -41,7 +42,7 @@ def load_node():
     node.setdefault("devices", 1)
     node.setdefault("memory_size", CHIPS[chip]["memory_size"])
     node.setdefault("runtimes", [])
-    for key in ("ecc", "ls", "monitor"):
+    for key in ("ecc", "ls", "monitor", "profiler"):
         node.setdefault(key, {})
     return node
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "daemon/capture/tool.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
@@ -49,6 +50,21 @@ TEST_F(VendorPrograms, ThenComesPath) {
   const std::string in_path = Make("path/ncu");
   Make("root/usr/local/cuda/bin/ncu");
   EXPECT_EQ(*Find("ncu", {"PATH=" + Folder("path")}), in_path);
+}
+
+TEST_F(VendorPrograms, ASecondOneServesWhereTheFirstIsNotThere) {
+  const ToolNeeds needs{.program = "neuron-explorer", .or_program = "neuron-profile"};
+  const auto find = [&] {
+    return FindProgramOf(needs, {"PATH=" + Folder("path")}, {.trusts_tool_path = true, .root = folder_ / "root"});
+  };
+  const Status missing = find().status();
+  EXPECT_EQ(missing.code(), ErrorCode::kToolMissing);
+  EXPECT_THAT(missing.why(), HasSubstr("no neuron-profile"));
+  EXPECT_THAT(missing.remedy(), HasSubstr("aws-neuronx-tools"));
+  const std::string older = Make("path/neuron-profile");
+  EXPECT_EQ(*find(), older);
+  const std::string usual = Make("root/opt/aws/neuron/bin/neuron-explorer");
+  EXPECT_EQ(*find(), usual);
 }
 
 TEST_F(VendorPrograms, RelativeEntriesOfPathDoNotCount) {
@@ -124,7 +140,9 @@ INSTANTIATE_TEST_SUITE_P(
                                 "2024.3.1.0", 202403},
                     ToldVersion{"NVIDIA Nsight Systems version 2024.6.2.225-246235244400v0\n", "2024.6.2.225", 202406},
                     ToldVersion{"Version 2020.10.0", "2020.10.0", 202010}, ToldVersion{"Version 7", "", 0},
-                    ToldVersion{"dcgmi  version: 3.3.5", "3.3.5", 0}, ToldVersion{"", "", 0}));
+                    ToldVersion{"dcgmi  version: 3.3.5", "3.3.5", 0},
+                    ToldVersion{"neuron-explorer 2.33.38.0%kaena-tools built", "2.33.38.0", 0},
+                    ToldVersion{"", "", 0}));
 
 }  // namespace
 }  // namespace kprof

@@ -106,6 +106,7 @@ class FakeTools {
     return std::any_of(all.begin(), all.end(), [&](const Diagnosis& one) { return one.check == check; });
   }
   std::string Told() const { return Of("tools").message; }
+  FakeRoot& root() { return root_; }
 
  private:
   FakeRoot root_;
@@ -132,6 +133,20 @@ TEST(Diagnoses, FindsTheVersionInWhatToolsPrint) {
   EXPECT_THAT(told, HasSubstr("dcgmi 3.3.5 ("));
   EXPECT_THAT(told, HasSubstr("neuron-ls 2.20.17.0 ("));
   EXPECT_THAT(told, HasSubstr("ncu ("));
+}
+
+// Of two programs that serve alike one is enough, and one is missed.
+TEST(Diagnoses, MissesANeuronProgramWhereThereIsTheDriver) {
+  FakeTools tools;
+  EXPECT_EQ(tools.Of("tool_neuron-explorer").level, DiagnosisLevel::kOk);
+  tools.root().Write("/sys/module/neuron/version", "2.30.2\n");
+  const Diagnosis missing = tools.Of("tool_neuron-explorer");
+  EXPECT_EQ(missing.level, DiagnosisLevel::kWarning);
+  EXPECT_THAT(missing.message, HasSubstr("captures with neuron, neuron-system need"));
+  EXPECT_FALSE(tools.Has("tool_neuron-profile"));
+  tools.Write("neuron-profile", "echo 'neuron-profile 2.28.23.0%kaena'\n");
+  EXPECT_FALSE(tools.Has("tool_neuron-explorer"));
+  EXPECT_THAT(tools.Told(), HasSubstr("neuron-profile 2.28.23.0 ("));
 }
 
 TEST(Diagnoses, AnNsysThatCapturesRefuseIsTooOld) {
