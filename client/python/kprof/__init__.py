@@ -11,13 +11,30 @@
 Needs Python 3.9, grpcio and protobuf, and a kprofd that runs. docs/python.md has the whole of it.
 """
 
-from kprof.analysis import Answer, Kind
-from kprof.client import Client, connect
-from kprof.errors import (BadInput, Busy, Cancelled, InternalError, KprofError, LostDaemon, NoDaemon, NotFound, NotPermitted,
-                          StorageError, TimedOut, ToolError, UsageError)
-from kprof.run import Run, TrustReason
-from kprof.table import Column, QueryResult, Table
+import importlib
 
-__all__ = ["Answer", "BadInput", "Busy", "Cancelled", "Client", "Column", "InternalError", "Kind", "KprofError", "LostDaemon",
-           "NoDaemon", "NotFound", "NotPermitted", "QueryResult", "Run", "StorageError", "Table", "TimedOut", "ToolError",
-           "TrustReason", "UsageError", "connect"]
+# Where each name is. They are looked up when they are used: kprof.neuron runs in programs whose Python has no grpcio.
+_HOMES = {
+    "kprof.analysis": ("Answer", "Kind"),
+    "kprof.client": ("Client", "connect"),
+    "kprof.errors": ("BadInput", "Busy", "Cancelled", "InternalError", "KprofError", "LostDaemon", "NoDaemon", "NotFound",
+                     "NotPermitted", "StorageError", "TimedOut", "ToolError", "UsageError"),
+    "kprof.run": ("Run", "TrustReason"),
+    "kprof.table": ("Column", "QueryResult", "Table"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name):
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'kprof' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

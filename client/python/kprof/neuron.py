@@ -1,0 +1,394 @@
+"""Records which lines of a program call Neuron kernels, and the runtime's own trace of them, in a process of one's own:
+
+    python -m kprof.neuron train.py --steps 10
+
+runs train.py as `python train.py --steps 10` would, and leaves kernel_profile.json: the calls, and the events of the Neuron
+runtime (nrt_sys_trace) of the same time. `kprofctl import` and `kprofctl capture` read it; `kprofctl analyze lines` says which
+line cost what. With Scalene installed the program runs under it as well, unless --no-scalene: scalene_profile.json.
+
+Calls through spike.SpikeModel are recorded by themselves. Others are told, by who writes the program:
+
+    with kprof.neuron.record("attention"):      # or record("attention", start_ns=..., end_ns=..., seq_id=...)
+        out = kernel(q, k, v)
+
+or by who runs it: --wrap package.module:Class.method. Without kprof.neuron running, record() does nothing.
+
+Needs Python 3.9 and nothing else. The file may be run by its path, too: python .../kprof/neuron.py train.py.
+"""
+
+import argparse
+import contextlib
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import os
+import runpy
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+if __name__ == "__main__" and not __package__:
+    # By its path: beside it lie modules whose names a program may use for its own.
+    _FOLDER = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path or os.curdir) != _FOLDER]
+    if importlib.util.find_spec("kprof") is None:
+        _SPEC = importlib.util.spec_from_file_location("kprof", os.path.join(_FOLDER, "__init__.py"),
+                                                       submodule_search_locations=[_FOLDER])
+        sys.modules["kprof"] = importlib.util.module_from_spec(_SPEC)
+        _SPEC.loader.exec_module(sys.modules["kprof"])
+    from kprof import neuron as _this
+    sys.exit(_this.main())
+
+from kprof import neuron_trace
+
+# Of a call the line that is shown is the first one outside of these packages.
+RUNTIME_PACKAGES = frozenset((
+    "spike", "nkipy", "torch", "torch_neuronx", "torch_xla", "libneuronxla", "neuronxcc", "neuronxlib", "nki", "jax", "jaxlib",
+    "jax_neuronx", "vllm_neuron", "kprof", "scalene", "contextlib", "functools", "threading", "importlib", "runpy"))
+MOST_CALLS = 5_000_000  # further ones are counted
+
+_recorder = None  # the one that runs in this process
+_paths = {}  # by the names of frames' files; "": of the runtime
+
+
+class Recorder:
+    """The calls of this process; any thread may add to them."""
+
+    def __init__(self):
+        self.calls = []  # (file, line, kernel, start, end, thread, core, request), in the order of their ends
+        self.left_out = 0
+        self.wall_start_ns = time.time_ns()
+
+    def add(self, place, kernel, start_ns, end_ns, nc, seq_id):
+        """`place`: file and line."""
+        if len(self.calls) >= MOST_CALLS:
+            self.left_out += 1
+            return
+        self.calls.append((*place, kernel, start_ns, end_ns, threading.get_native_id(), nc, seq_id))
+
+    def call_rows(self):
+        """Their objects for the file, in the order of their starts, as they were made."""
+        rows = []
+        for index, call in enumerate(sorted(self.calls, key=lambda one: one[3])):
+            file, line, kernel, start_ns, end_ns, thread, nc, seq_id = call
+            row = {"filename": file, "lineno": line, "kernel_name": kernel, "call_index": index, "start_ns": start_ns,
+                   "end_ns": end_ns, "thread_id": thread}
+            if nc is not None:
+                row["nc_idx"] = nc
+            if seq_id is not None:
+                row["nrta_seq_id"] = seq_id
+            rows.append(row)
+        return rows
+
+
+def call_site(depth=2):
+    """File and line of the first frame outside the runtime's packages; ("<unknown>", 0) where there is none."""
+    frame = sys._getframe(depth)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        path = _paths.get(name)
+        if path is None:
+            package = frame.f_globals.get("__name__", "").partition(".")[0]
+            is_shown = package not in RUNTIME_PACKAGES and not name.startswith("<")
+            path = _paths[name] = os.path.abspath(name) if is_shown else ""
+        if path:
+            return path, frame.f_lineno
+        frame = frame.f_back
+    return "<unknown>", 0
+
+
+class _Call:
+    """What record() gives: a context manager around a call, or nothing more to do where the times were given."""
+
+    def __init__(self, kernel, place, nc, seq_id):
+        self.kernel, self.place, self.nc, self.seq_id = kernel, place, nc, seq_id
+        self.start_ns = 0
+
+    def __enter__(self):
+        self.start_ns = time.time_ns()
+        return self
+
+    def __exit__(self, *_):
+        if _recorder is not None:
+            _recorder.add(self.place, self.kernel, self.start_ns, time.time_ns(), self.nc, self.seq_id)
+
+
+class _NoCall:
+    """Where nothing is recorded."""
+
+    seq_id = nc = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+def record(kernel, *, start_ns=None, end_ns=None, nc=None, seq_id=None, filename=None, lineno=None):
+    """Records one call of a kernel, at the line that calls. As a context manager it takes the times itself; the number that
+    nrta_execute_schedule returned may be set in it: `with record("k") as call: call.seq_id = schedule(...)`. With `start_ns`
+    and `end_ns` (time.time_ns()) the call is over already. `nc`: the logical NeuronCore, where it is known."""
+    if _recorder is None:
+        return _NoCall()
+    place = (filename, int(lineno or 0)) if filename else call_site()
+    if start_ns is None:
+        return _Call(kernel, place, nc, seq_id)
+    _recorder.add(place, kernel, int(start_ns), int(start_ns if end_ns is None else end_ns), nc, seq_id)
+    return _NoCall()
+
+
+def wrap(function, kernel=None):
+    """The function, whose calls are recorded. The kernel's name is that given, else the called object's `name`, else the
+    function's."""
+    if getattr(function, "_kprof_wrapped", False):
+        return function
+
+    @functools.wraps(function)
+    def recorded(*args, **kwargs):
+        if _recorder is None:
+            return function(*args, **kwargs)
+        name = kernel or getattr(args[0] if args else None, "name", None) or getattr(function, "__qualname__", "kernel")
+        with _Call(str(name), call_site(), None, None):
+            return function(*args, **kwargs)
+
+    recorded._kprof_wrapped = True
+    return recorded
+
+
+def _wrap_in(module, path):
+    """`path`: "Class.method" in a module. False: it has none."""
+    *owners, name = path.split(".")
+    owner = module
+    for step in owners:
+        owner = getattr(owner, step, None)
+        if owner is None:
+            return False
+    function = getattr(owner, name, None)
+    if not callable(function):
+        return False
+    setattr(owner, name, wrap(function))
+    return True
+
+
+class ImportHook(importlib.abc.MetaPathFinder):
+    """Wraps callables when the module that has them was imported. `wanted`: {module: [path, ...]}; a module also stands for
+    those below it, for a path that it has not itself."""
+
+    def __init__(self, wanted):
+        self.wanted = wanted
+        self.wrapped = []
+        self._looking = threading.local()
+        for name in list(sys.modules):
+            if sys.modules[name] is not None:
+                self.look_at(name, sys.modules[name])
+
+    def paths_for(self, name):
+        """Those that are wanted of a module."""
+        return [path for module, paths in self.wanted.items() for path in paths
+                if name == module or name.startswith(module + ".")]
+
+    def look_at(self, name, module):
+        for path in self.paths_for(name):
+            if _wrap_in(module, path):
+                self.wrapped.append(f"{name}:{path}")
+
+    def find_spec(self, fullname, path=None, target=None):
+        if getattr(self._looking, "now", False) or not self.paths_for(fullname):
+            return None
+        self._looking.now = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        except (ImportError, ValueError, AttributeError):
+            return None
+        finally:
+            self._looking.now = False
+        if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            self.look_at(fullname, module)
+
+        with contextlib.suppress(AttributeError):  # a built-in module's loader
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def rank_of(environment):
+    """(rank, ranks), by the launcher's variables; (0, 1) without one."""
+    def number(name, usual):
+        text = environment.get(name, "")
+        return int(text) if text.isdigit() else usual
+
+    return number("RANK", 0), max(number("WORLD_SIZE", 1), 1)
+
+
+def output_path(told, environment, rank, ranks):
+    """Of the profile. Each of several ranks has its number in the name. A folder of kprof's is taken, where there is one."""
+    path = told or os.path.join(environment.get("KPROF_OUTPUT_DIR", ""), "kernel_profile.json")
+    if ranks == 1:
+        return os.path.abspath(path)
+    root, ending = os.path.splitext(path)
+    return os.path.abspath(f"{root}_rank{rank}{ending}")
+
+
+def say(text):
+    """To people."""
+    sys.stderr.write(f"kprof.neuron: {text}\n")
+
+
+class Session:
+    """Recorder, hook and trace from start() to stop()."""
+
+    def __init__(self, path, wraps, options, facts):
+        self.path, self.facts = path, facts
+        self.wraps = wraps
+        self.trace = neuron_trace.RuntimeTrace(**options)
+        self.hook = None
+
+    def start(self):
+        global _recorder
+        _recorder = Recorder()
+        self.hook = ImportHook(self.wraps)
+        sys.meta_path.insert(0, self.hook)
+        self.trace.start()
+        os.register_at_fork(after_in_child=self.forget)
+
+    def forget(self):
+        """In a child that was forked: the parent alone writes."""
+        global _recorder
+        _recorder = None
+        self.trace.forget()
+
+    def stop(self):
+        global _recorder
+        recorder, _recorder = _recorder, None
+        if recorder is None:
+            return
+        wall_stop_ns = time.time_ns()
+        self.trace.stop()
+        with contextlib.suppress(ValueError):
+            sys.meta_path.remove(self.hook)
+        facts = dict(self.facts, wrapped=self.hook.wrapped, calls_left_out=recorder.left_out, **self.trace.facts())
+        neuron_trace.write_profile(self.path, recorder.call_rows(), self.trace, recorder.wall_start_ns, wall_stop_ns, facts)
+        calls = len(recorder.calls)
+        say(f"{calls} calls, {self.trace.fetched_bytes} bytes of the runtime's events -> {self.path}")
+        for line in self.trace.troubles():
+            say(line)
+        if calls == 0:
+            say("no call of a kernel was seen: spike.SpikeModel is recorded by itself, others by --wrap MODULE:PATH or "
+                "kprof.neuron.record()")
+
+
+def scalene_command(argv, output, program, python=sys.executable):
+    """The command line of Scalene around this module, without it; None where it is not installed."""
+    try:
+        version = importlib.metadata.version("scalene")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    python, *flags = [python, *subprocess._args_from_interpreter_flags()]
+    inner = [os.path.abspath(__file__), "---", "--no-scalene", *argv]
+    if int(version.split(".")[0]) >= 2:
+        return [python, *flags, "-m", "scalene", "run", "--cpu-only", "--profile-only", program, "-o", output, *inner]
+    return [python, *flags, "-m", "scalene", "--cpu-only", "--json", "--profile-only", program, "--outfile", output, *inner]
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(prog="python -m kprof.neuron", description="Records the kernel calls of a Python program, "
+                                     "and the Neuron runtime's trace of them.", allow_abbrev=False)
+    parser.add_argument("-o", "--output", help="the profile (default: kernel_profile.json, in $KPROF_OUTPUT_DIR where that is set)")
+    parser.add_argument("--scalene", action=argparse.BooleanOptionalAction, default=None,
+                        help="run under Scalene (default: where it is installed)")
+    parser.add_argument("--wrap", action="append", default=[], metavar="MODULE:PATH", help="record calls of this function (repeat)")
+    parser.add_argument("--cores", default="", help="NeuronCores to trace, as the runtime of this process numbers them: 0,2 or 0-3")
+    parser.add_argument("--events", default="", help="event types to trace, commas between (default: all)")
+    parser.add_argument("--max-events", type=int, default=0, help="events kept of each core between two fetches (default: the runtime's)")
+    parser.add_argument("--every", type=float, default=0.5, metavar="S", help="fetch the events so often (default: 0.5)")
+    parser.add_argument("--most-mb", type=int, default=4096, help="keep this much of events at most (default: 4096)")
+    parser.add_argument("--ranks", default="", help="record these ranks alone, commas between; the others just run")
+    parser.add_argument("-m", dest="module", action="store_true", help="the program is a module")
+    parser.add_argument("program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    return parser, parser.parse_args(argv)
+
+
+def wraps_of(words):
+    """{module: [path, ...]} of MODULE:PATH words, with spike's own."""
+    wanted = {"spike": ["SpikeModel.__call__"]}
+    for word in words:
+        module, colon, path = word.partition(":")
+        if not colon or not module or not path:
+            raise ValueError(f"'{word}' is not MODULE:PATH")
+        wanted.setdefault(module, []).append(path)
+    return wanted
+
+
+def run_program(options):
+    """As Python itself would."""
+    sys.argv = [options.program, *options.arguments]
+    if options.module:
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(options.program, run_name="__main__", alter_sys=True)
+        return
+    sys.path.insert(0, os.path.dirname(os.path.abspath(options.program)))
+    runpy.run_path(options.program, run_name="__main__")
+
+
+def main(argv=None):
+    argv = sys.argv[1:] if argv is None else argv
+    parser, options = parse(argv)
+    rank, ranks = rank_of(os.environ)
+    try:
+        wraps = wraps_of(options.wrap)
+        cores = neuron_trace.core_numbers(options.cores)
+    except ValueError as error:
+        parser.error(str(error))
+    if not options.module and not os.path.isfile(options.program):
+        parser.error(f"there is no file '{options.program}'")
+    if options.ranks and str(rank) not in options.ranks.split(","):
+        run_program(options)
+        return 0
+    if os.environ.get("NEURON_RT_INSPECT_ENABLE", "0") not in ("", "0"):
+        parser.error("NEURON_RT_INSPECT_ENABLE is set: the runtime's inspect mode takes the same events; unset it")
+    path = output_path(options.output, os.environ, rank, ranks)
+    if options.scalene is not False:
+        if "scalene" in sys.modules:
+            options.scalene = True  # this is the inner one
+        else:
+            output = os.path.join(os.path.dirname(path), "scalene_profile.json" if ranks == 1 else f"scalene_profile_rank{rank}.json")
+            program = options.program if options.module else os.path.basename(options.program)
+            own = len(argv) - len(options.arguments)  # words of ours; the program may have an option of the same name
+            command = scalene_command([word for word in argv[:own] if word != "--scalene"] + argv[own:], output, program)
+            if command is not None:
+                sys.stderr.flush()
+                os.execv(command[0], command)
+            if options.scalene:
+                parser.error("Scalene is not installed for this Python: pip install scalene, or leave --scalene out")
+            say("Scalene is not installed for this Python; kernel calls alone are recorded")
+    facts = {"rank": rank, "world_size": ranks, "local_rank": os.environ.get("LOCAL_RANK", ""), "pid": os.getpid(),
+             "hostname": socket.gethostname(), "scalene": "scalene" in sys.modules, "program": options.program}
+    session = Session(path, wraps, {"cores": cores, "events": [one for one in options.events.split(",") if one],
+                                    "max_events": options.max_events, "every_s": options.every,
+                                    "most_bytes": options.most_mb << 20, "spool": path + ".events"}, facts)
+    try:
+        session.start()
+    except OSError as error:
+        parser.error(f"cannot write beside {path}: {error.strerror}")
+    try:
+        run_program(options)
+    finally:
+        session.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    # `python -m` runs this file a second time, under another name: the recorder is that of the module that programs import.
+    from kprof import neuron as _module
+    sys.exit(_module.main())
