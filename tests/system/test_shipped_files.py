@@ -108,7 +108,7 @@ def daemon_sources():
 
 
 # What a tool says of its run, "code: message".
-NOTE_CODE = re.compile(r'(?:(?:plan|judgement)\.notes\.(?:push_back|emplace_back)|tool_run_\.AddNote)\(\s*"([a-z_]+): ')
+NOTE_CODE = re.compile(r'(?:\bnotes\.(?:push_back|emplace_back)|tool_run_\.AddNote)\(\s*"([a-z_]+): ')
 
 
 def trust_codes():
@@ -153,7 +153,7 @@ class CommandLinePage(unittest.TestCase):
 
 class Manuals(unittest.TestCase):
     def test_kprofctl_names_every_verb_and_option(self):
-        verbs = re.findall(r"^  (\w+)  ", help_of(KPROFCTL).partition("Verbs:")[2], re.MULTILINE)
+        verbs = re.findall(r"^  ([\w-]+)  ", help_of(KPROFCTL).partition("Verbs:")[2], re.MULTILINE)
         self.assertGreater(len(verbs), 10)
         page = read(MANUALS, "kprofctl.1")
         options = long_options(help_of(KPROFCTL))

@@ -23,8 +23,9 @@ struct Later {
 };
 
 constexpr Later kLater[] = {
-    {"open", "", "see kprofctl show RUN"},           {"rank-exec", "", "use kprofctl capture command for each rank"},
-    {"node", "", "run kprofctl on the node itself"}, {"cluster", "", "run kprofctl on each node itself"},
+    {"open", "", "see kprofctl show RUN"},
+    {"node", "", "run kprofctl on the node itself"},
+    {"cluster", "", "run kprofctl on each node itself"},
     {"mcp", "", "run kprofctl with --json"},
 };
 
@@ -121,6 +122,7 @@ class Grammar {
     app_.add_flag("--json", global_.json, "Results and errors as one JSON object per line");
     AddNodeVerbs(verbs_);
     AddCaptureVerb(verbs_);
+    AddRankExecVerb(verbs_);
     AddImportVerb(verbs_);
     AddSessionVerbs(verbs_);
     AddClocksVerbs(verbs_);
@@ -180,6 +182,11 @@ class Grammar {
       if (auto* capture = std::get_if<CaptureArgs>(&asked)) {
         RETURN_IF_ERROR(TakeCommand(std::move(command), *capture));
         capture->tool_words = std::move(daemons);
+      } else if (auto* rank = std::get_if<RankExecArgs>(&asked)) {
+        if (command.empty()) {
+          return Usage("there is no command to run", "write it after --: kprofctl rank-exec -- CMD ARG...");
+        }
+        rank->command = std::move(command);
       } else if (auto* analyze = std::get_if<AnalyzeArgs>(&asked)) {
         if (verb->get_name() == kCompareVerb) {
           ASSIGN_OR_RETURN(daemons, WordsOfCompare(daemons));
@@ -340,7 +347,7 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args) {
       return Usage("there is no verb '" + ReadableText(words[*verb]) + "'",
                    WithSuggestion(words[*verb], verbs, "see 'kprofctl --help'"));
     }
-    if (words[*verb] == "capture") {
+    if (words[*verb] == "capture" || words[*verb] == "rank-exec") {
       auto mark = std::find(words.begin(), words.end(), "--");
       if (mark != words.end()) {
         command.assign(mark + 1, words.end());

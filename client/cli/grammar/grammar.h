@@ -8,6 +8,7 @@ namespace kprof::cli {
 
 void AddNodeVerbs(VerbSet& verbs);      // status, devices, doctor, audit
 void AddCaptureVerb(VerbSet& verbs);    // capture
+void AddRankExecVerb(VerbSet& verbs);   // rank-exec
 void AddImportVerb(VerbSet& verbs);     // import
 void AddSessionVerbs(VerbSet& verbs);   // session open|close|list|show
 void AddClocksVerbs(VerbSet& verbs);    // clocks status|lock|release

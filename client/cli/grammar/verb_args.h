@@ -74,6 +74,18 @@ struct CaptureArgs {
   bool quiet = false;
 };
 
+struct RankExecArgs {
+  std::vector<std::string> command;  // bytes, as given after --
+  bool scalene = false;
+  std::string job;     // empty: as the launcher calls it
+  std::string device;  // empty: by the rank's cores
+  std::vector<std::string> wraps;
+  std::map<std::string, std::string> labels;
+  std::string timeout;  // durations, as they were typed
+  std::string queue_timeout = "10m";
+  bool quiet = false;
+};
+
 struct ImportArgs {
   std::vector<std::string> files;  // paths, of folders too, or "-"; bytes
   bool keep_source = false;
@@ -252,6 +264,6 @@ using VerbArgs = std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, R
                               QueryArgs, BackupArgs, DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs,
                               CloseSessionArgs, ShowSessionArgs, ListSessionsArgs, ImportArgs, ExportArgs, ReportArgs,
                               ClocksStatusArgs, LockClocksArgs, ReleaseClocksArgs, PeaksArgs, RecordCeilingArgs,
-                              ForgetCeilingsArgs, AnalyzeArgs, HelpOfToolArgs, HelpOfAnalysisArgs>;
+                              ForgetCeilingsArgs, AnalyzeArgs, HelpOfToolArgs, HelpOfAnalysisArgs, RankExecArgs>;
 
 }  // namespace kprof::cli

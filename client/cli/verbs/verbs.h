@@ -28,6 +28,7 @@ Status RunVerb(const HelpOfAnalysisArgs& args, const VerbContext& context);
 Status RunVerb(const StatusArgs& args, const VerbContext& context);
 Status RunVerb(const DevicesArgs& args, const VerbContext& context);
 Status RunVerb(const CaptureArgs& args, const VerbContext& context);
+Status RunVerb(const RankExecArgs& args, const VerbContext& context);
 Status RunVerb(const ImportArgs& args, const VerbContext& context);
 Status RunVerb(const RunsArgs& args, const VerbContext& context);
 Status RunVerb(const ShowArgs& args, const VerbContext& context);

@@ -234,7 +234,7 @@ TEST(CommandLine, HelpShowsTheWordsInTheOrderInWhichTheyAreTyped) {
 
 TEST(CommandLine, HelpHasAnExampleForEachVerbThatTakesArguments) {
   for (const char* verb : {"capture", "runs", "show", "wait", "cancel", "delete", "pin", "unpin", "logs", "artifacts",
-                           "import", "export", "analyze", "query", "backup", "completion"}) {
+                           "import", "export", "analyze", "query", "backup", "completion", "rank-exec"}) {
     EXPECT_THAT(Parsed<PrintText>({verb, "--help"}).text,
                 testing::ContainsRegex(std::string("\n  .*kprofctl ") + verb));
   }

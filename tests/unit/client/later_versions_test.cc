@@ -15,7 +15,6 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
   const Case cases[] = {
       {{"--json", "--socket", "s", "node", "status"}, "the verb 'node'"},
       {{"open", "a"}, "the verb 'open'"},
-      {{"rank-exec"}, "the verb 'rank-exec'"},
       {{"mcp"}, "the verb 'mcp'"},
   };
   for (const Case& c : cases) {

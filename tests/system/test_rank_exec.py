@@ -1,0 +1,167 @@
+"""kprofctl rank-exec: ranks of a job that a launcher starts at once, each a run on its own NeuronCores, with the recorder of kernel
+calls in its Python."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+import kprof_testing
+from kprof_testing import Daemon, temporary_folder
+from neuron_stand_in import NeuronNode
+
+RUNTIME = os.path.join(kprof_testing.ROOT, "tests", "stand_ins", "neuron", "runtime")
+LIBRARY = os.path.join(kprof_testing.BIN, "libnrt_stand_in.so")
+RECORDER = os.path.join(os.path.dirname(kprof_testing.BIN), "python", "kprof", "neuron.py")
+
+# A rank that goes on only when all ranks are there, as those of a real job.
+PROGRAM = """
+import os, sys, time
+from spike import SpikeModel
+meet, ranks = sys.argv[1], int(os.environ["WORLD_SIZE"])
+open(os.path.join(meet, os.environ["RANK"]), "w").close()
+until = time.monotonic() + 60
+while len(os.listdir(meet)) < ranks:
+    if time.monotonic() > until:
+        sys.exit("the other ranks did not come")
+    time.sleep(0.01)
+kernel = SpikeModel("kernel", nc=0)
+kernel()
+print("cores", os.environ["NEURON_RT_VISIBLE_CORES"])
+sys.exit(int(os.environ.get("EXIT", "0")))
+"""
+LINE = 12
+EXAMPLE = os.path.join(kprof_testing.ROOT, "docs", "examples", "torchrun_profile", "train.sh")
+# torchrun --nproc-per-node N --no-python CMD ARG...
+LAUNCHER = """#!/usr/bin/python3
+import os, subprocess, sys
+assert sys.argv[1] == "--nproc-per-node" and sys.argv[3] == "--no-python", sys.argv
+count = int(sys.argv[2])
+ranks = [subprocess.Popen(sys.argv[4:], env=dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(count),
+                                                 LOCAL_WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT="29500"))
+         for rank in range(count)]
+sys.exit(max(rank.wait() for rank in ranks))
+"""
+
+
+class RankExecTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        kprof_testing.need_programs()
+        for path in (LIBRARY, RECORDER):
+            if not os.path.exists(path):
+                raise unittest.SkipTest(f"no {path}")
+
+    def begin(self, **node):
+        self.folder = self.enterContext(temporary_folder())
+        self.node = NeuronNode(self.folder, **node)
+        self.daemon = Daemon(self.folder, environment=self.node.environment)
+        self.addCleanup(self.daemon.stop)
+        self.daemon.start()
+        self.ctl = self.daemon.ctl
+        kprof_testing.wait_until(lambda: any(one["kind"] == "neuron" for one in self.ctl.json("devices")["devices"]), "the devices")
+        self.write("train.py", PROGRAM)
+        os.mkdir(os.path.join(self.folder, "meet"))
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def start(self, rank, ranks, *options, command=None, **more):
+        """As torchrun does."""
+        variables = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1",
+                     "MASTER_PORT": 29500, "TORCHELASTIC_RUN_ID": "none", "PYTHONPATH": RUNTIME, "KPROF_NRT_LIBRARY": LIBRARY,
+                     "PYTHONDONTWRITEBYTECODE": 1, **more}
+        environment = dict(self.ctl.environment, **{name: str(value) for name, value in variables.items()})
+        command = command or [sys.executable, "train.py", os.path.join(self.folder, "meet")]
+        return subprocess.Popen([*self.ctl.command("rank-exec", *options), "--", *command], cwd=self.folder, env=environment,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def ends(self, processes, expect=0):
+        """What they printed."""
+        texts = []
+        for process in processes:
+            out, err = process.communicate(timeout=2 * kprof_testing.LIMIT_S)
+            self.assertEqual(process.returncode, expect, err)
+            texts.append(out)
+        return texts
+
+    def runs(self, job="127.0.0.1:29500"):
+        """By rank."""
+        runs = [self.ctl.show(run["id"]) for run in self.ctl.json("runs", "--label", f"job={job}")["runs"]]
+        return {int(run["labels"]["rank"]): run for run in runs}
+
+    def profile_of(self, run, name):
+        path = os.path.join(self.folder, "got.json")
+        self.ctl.run("artifacts", run["id"], "get", name, "-o", path)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_ranks_run_at_once_on_their_own_cores(self):
+        self.begin(chip="inf2", devices=2)
+        texts = self.ends([self.start(rank, 4) for rank in range(4)])
+        self.assertEqual(texts, [f"cores {rank}\n" for rank in range(4)])
+        runs = self.runs()
+        self.assertEqual(sorted(runs), [0, 1, 2, 3])
+        self.assertEqual([runs[rank]["device"] for rank in range(4)], [["neuron0"], [], ["neuron1"], []])
+        for rank, run in runs.items():
+            self.assertEqual((run["state"], run["labels"]["world_size"], run["labels"]["local_rank"]), ("done", "4", str(rank)))
+            profile = self.profile_of(run, f"kernel_profile_rank{rank}.json")
+            [call] = profile["kernel_calls"]
+            self.assertEqual((os.path.basename(call["filename"]), call["lineno"], call["kernel_name"]), ("train.py", LINE, "kernel"))
+            self.assertEqual((profile["rank"], profile["scalene"]), (rank, False))
+            self.assertEqual(len(json.loads(profile["events_json"])["events"]), 4)
+
+    def test_a_rank_with_devices_of_its_own_leases_them(self):
+        self.begin(chip="inf2", devices=2)
+        self.assertEqual(self.ends([self.start(rank, 2) for rank in range(2)]), ["cores 0,1\n", "cores 2,3\n"])
+        self.assertEqual([self.runs()[rank]["device"] for rank in range(2)], [["neuron0"], ["neuron1"]])
+
+    def test_the_exit_code_is_the_ranks_and_the_job_has_a_name(self):
+        self.begin(chip="inf2", devices=1)
+        self.ends([self.start(0, 1, "--job", "night", EXIT=3)], expect=kprof_testing.EXIT["command_failed"])
+        self.assertEqual(self.runs("night")[0]["exit_code"], 3)
+
+    def test_what_is_no_python_program_is_captured_as_it_is(self):
+        self.begin(chip="inf2", devices=1)
+        process = self.start(0, 1, command=["sh", "-c", "echo $RANK of $WORLD_SIZE"])
+        out, err = process.communicate(timeout=kprof_testing.LIMIT_S)
+        self.assertEqual((process.returncode, out), (0, "0 of 1\n"))
+        self.assertIn("no Python program", err)
+
+    def test_scalene_is_rank_0s_alone(self):
+        self.begin(chip="inf2", devices=2)
+        first, second = self.start(0, 2, "--scalene"), self.start(1, 2, "--scalene")
+        _, err = first.communicate(timeout=kprof_testing.LIMIT_S)
+        self.assertEqual(first.returncode, kprof_testing.EXIT["command_failed"])
+        self.assertIn("Scalene is not installed", err)  # rank 1 does not ask for it, and waits for rank 0
+        second.terminate()
+        second.communicate(timeout=kprof_testing.LIMIT_S)
+
+    def test_the_example_of_the_docs(self):
+        self.begin(chip="inf2", devices=2)
+        self.write("torchrun", LAUNCHER)
+        os.chmod(os.path.join(self.folder, "torchrun"), 0o755)
+        environment = dict(self.ctl.environment, TORCHRUN=os.path.join(self.folder, "torchrun"), PYTHON=sys.executable,
+                           PATH=f"{kprof_testing.BIN}:{os.environ['PATH']}", KPROF_SOCKET=self.ctl.socket, PYTHONPATH=RUNTIME,
+                           KPROF_NRT_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1")
+        ran = subprocess.run([EXAMPLE, "--nproc", "2", "--profile", "--", "train.py", os.path.join(self.folder, "meet")],
+                             cwd=self.folder, env=environment, capture_output=True, text=True, timeout=2 * kprof_testing.LIMIT_S,
+                             check=False)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        runs = [self.ctl.show(run["id"]) for run in self.ctl.json("runs")["runs"]]
+        self.assertEqual(len(runs), 2)
+        self.assertEqual({run["labels"]["rank"] for run in runs}, {"0", "1"})
+        self.assertEqual(len({run["labels"]["job"] for run in runs}), 1)
+
+    def test_cores_that_cannot_be_shared_out(self):
+        self.begin(chip="inf2", devices=1)
+        process = self.start(0, 3)
+        _, err = process.communicate(timeout=kprof_testing.LIMIT_S)
+        self.assertEqual(process.returncode, kprof_testing.EXIT["usage"])
+        self.assertIn("2 NeuronCores cannot be shared out to 3 ranks", err)
+
+
+if __name__ == "__main__":
+    unittest.main()
