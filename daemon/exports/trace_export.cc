@@ -5,6 +5,7 @@
 #include "daemon/exports/chrome_export.h"
 #include "daemon/exports/csv_export.h"
 #include "daemon/exports/perfetto_export.h"
+#include "daemon/exports/scalene_export.h"
 
 namespace kprof {
 namespace {
@@ -13,6 +14,7 @@ constexpr ExportFormat kFormats[] = {
     {"chrome", ".json", ExportChrome},
     {"perfetto", ".pftrace", ExportPerfetto},
     {"csv", ".csv", ExportCsv},
+    {"scalene", ".json", ExportScalene},
 };
 
 }  // namespace

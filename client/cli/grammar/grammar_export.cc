@@ -23,7 +23,7 @@ void AddExportVerb(VerbSet& verbs) {
   auto words = std::make_shared<ExportWords>();
   CLI::App* verb = verbs.Add("export", "Write a run's trace for another reader", [words] { return words->Finish(); });
   verb->add_option("RUN", words->args.run, kRunHelp)->required()->type_name("");
-  verb->add_option("--format", words->args.format, "chrome, perfetto, csv or profiles")
+  verb->add_option("--format", words->args.format, "chrome, perfetto, csv, scalene or profiles")
       ->required()
       ->type_name("FORMAT");
   verb->add_option("-o,--output", words->args.to,

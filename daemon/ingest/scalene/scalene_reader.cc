@@ -94,6 +94,21 @@ Result<std::string> ReadProfile(TextSource& text, int64_t most_bytes) {
   return all;
 }
 
+// Scalene's web page has the profile in it, as the value of a constant.
+bool IsWebPage(const char* begin) {
+  const std::string_view first(begin, kScanSlackBytes / 4);
+  return first.starts_with("<!DOCTYPE html") || first.starts_with("<!doctype html") || first.starts_with("<html");
+}
+
+const char* BeginOfProfile(const char* begin, const char* end) {
+  begin = SkipSpace(begin);
+  if (!IsWebPage(begin)) return begin;
+  constexpr std::string_view kBefore = "const profile = ";
+  const std::string_view page(begin, static_cast<size_t>(end - begin));
+  const size_t at = page.find(kBefore);
+  return at == page.npos ? end : SkipSpace(begin + at + kBefore.size());
+}
+
 class ScaleneReading {
  public:
   ScaleneReading(BatchSink& sink, const char* end) : builder_(sink), end_(end) {}
@@ -108,6 +123,7 @@ class ScaleneReading {
             has_files = true;
             status = ReadFiles(value);
           } else {
+            Keep(kNoValue, key, value);
             status = See(key, value);
           }
           return status.ok();
@@ -125,6 +141,12 @@ class ScaleneReading {
   int64_t rows() const { return rows_; }
 
  private:
+  // `file`: a string's number, or kNoValue.
+  void Keep(int64_t file, std::string_view key, std::string_view value) {
+    builder_.AddSideRow(ScaleneProfileTable(), std::array<int64_t, 3>{file, builder_.Text(UnescapeJson(key)),
+                                                                      builder_.Text(CompactJson(value))});
+  }
+
   Status See(std::string_view key, std::string_view value) {
     builder_.sink().SeeJob(key, value);
     for (const std::string_view kept : kKeptMembers) {
@@ -142,8 +164,13 @@ class ScaleneReading {
     ForEachMember(files.data(), EndOf(files), [&](std::string_view name, std::string_view file) {
       if (!file.starts_with('{')) return true;
       const uint32_t number = builder_.Text(UnescapeJson(name));
-      ForEachMember(file.data(), EndOf(file), [&](std::string_view key, std::string_view lines) {
-        if (key == "lines") status = ReadLines(number, lines);
+      ForEachMember(file.data(), EndOf(file), [&](std::string_view key, std::string_view value) {
+        if (key == "lines") {
+          Keep(number, key, "[]");
+          status = ReadLines(number, value);
+        } else {
+          Keep(number, key, value);
+        }
         return status.ok();
       });
       return status.ok();
@@ -153,6 +180,7 @@ class ScaleneReading {
 
   Status ReadLines(uint32_t file, std::string_view lines) {
     return ForEach(lines, [&](std::string_view line) {
+      Keep(file, kScaleneLineKey, line);
       if (line.starts_with('{')) ReadLine(file, line);
       return builder_.GiveFull();
     });
@@ -234,11 +262,19 @@ const SideTable& SourceLineSampleTable() {
   return kTable;
 }
 
+const SideTable& ScaleneProfileTable() {
+  static const SideTable kTable{.name = "scalene_profile",
+                                .columns = {{.name = "file", .type = SideType::kText, .unit = ""},
+                                            {.name = "key", .type = SideType::kText, .unit = ""},
+                                            {.name = "json", .type = SideType::kText, .unit = ""}}};
+  return kTable;
+}
+
 Status ReadScalene(TextSource& text, BatchSink& sink, int64_t most_bytes) {
   ASSIGN_OR_RETURN(const std::string profile, ReadProfile(text, most_bytes));
   const char* const end = profile.data() + profile.size() - kScanSlackBytes;
   ScaleneReading reading(sink, end);
-  RETURN_IF_ERROR(reading.Read(SkipSpace(profile.data())));
+  RETURN_IF_ERROR(reading.Read(BeginOfProfile(profile.data(), end)));
   return sink.Progress(text.SourceBytesAt(end - profile.data()), reading.rows());
 }
 
@@ -247,6 +283,7 @@ bool LooksLikeScalene(std::span<const char> first) {
   text.resize(text.size() + kScanSlackBytes, '\0');
   const char* const end = text.data() + first.size();
   const char* const begin = SkipSpace(text.data());
+  if (begin < end && IsWebPage(begin)) return text.find("calene") != text.npos;
   if (begin >= end || *begin != '{') return false;
   bool is_it = false;
   bool has_elapsed = false;
