@@ -150,7 +150,7 @@ class SummaryPainter {
     } else if (HasMeasured()) {
       PaintReport(facts);
     } else {
-      Line("summary", "nothing that ran on a device");
+      PaintNotes();
     }
     if (facts.integer("communication_ns").value_or(0) > 0) {
       Line("exposed", "communication " + facts.percent("exposed_communication_percent") + ", " +
@@ -176,6 +176,17 @@ class SummaryPainter {
       Line("memory", text);
     }
     PaintTrust(facts);
+  }
+
+  // Where nothing is known of GPUs: what the answer says of other devices, or that there is nothing.
+  void PaintNotes() {
+    bool has_some = false;
+    for (const std::string& note : answer_.end().notes()) {
+      if (!note.starts_with("Neuron ") && !note.starts_with("a device profile of Neuron")) continue;
+      Line(has_some ? "" : "summary", note);
+      has_some = true;
+    }
+    if (!has_some) Line("summary", "nothing that ran on a device");
   }
 
   static std::string TimeText(std::optional<int64_t> ns) {

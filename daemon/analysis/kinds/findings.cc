@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
-#include "daemon/analysis/findings/neuron_findings.h"
+#include "daemon/analysis/findings/neuron_runtime_findings.h"
 #include "daemon/analysis/findings/report_findings.h"
 #include "daemon/analysis/findings/trace_findings.h"
 #include "daemon/analysis/functions/device_scope.h"
@@ -74,8 +74,8 @@ class FindingsMaker {
   }
 
   Status AddNeuron() {
-    ASSIGN_OR_RETURN(const std::vector<NeuronFinding> findings, FindNeuronFindings(traces_, stop_));
-    for (const NeuronFinding& found : findings) {
+    ASSIGN_OR_RETURN(const std::vector<NeuronRuntimeFinding> findings, FindNeuronRuntimeFindings(traces_, stop_));
+    for (const NeuronRuntimeFinding& found : findings) {
       found_.emplace_back(found.gain_ns, AnalysisAnswer::Row{found.run, std::string(found.code),
                                                              PercentOf(found.gain_ns, found.whole_ns), found.message,
                                                              found.command, std::string(found.hint), AnalysisValue(),

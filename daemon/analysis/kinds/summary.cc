@@ -18,6 +18,7 @@
 #include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/memory_events.h"
 #include "daemon/analysis/functions/memory_levels.h"
+#include "daemon/analysis/functions/neuron/neuron_first_look.h"
 #include "daemon/analysis/kinds/analysis_kinds.h"
 #include "daemon/analysis/operators/busy_time.h"
 #include "daemon/analysis/operators/part_filter.h"
@@ -473,7 +474,10 @@ void SummaryMaker::SetFacts() {
 Result<AnalysisAnswer> AnswerSummary(const AnalysisTraces& traces, const AnalysisOptions& options,
                                      const StopSignal& stop) {
   const ReportParts parts(traces);
-  return SummaryMaker(parts.with_events(), options, stop).Make(traces, parts);
+  ASSIGN_OR_RETURN(AnalysisAnswer answer, SummaryMaker(parts.with_events(), options, stop).Make(traces, parts));
+  ASSIGN_OR_RETURN(const std::vector<std::string> looks, LookAtNeuronRuntime(traces, stop));
+  for (const std::string& look : looks) answer.AddNote(look);
+  return answer;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "daemon/analysis/findings/neuron_findings.h"
+#include "daemon/analysis/findings/neuron_runtime_findings.h"
 
 #include <array>
 #include <utility>
@@ -167,8 +167,8 @@ std::string NeuronEvidenceJson(const NeuronFindingRule& rule, const RankMeasures
 
 }  // namespace
 
-Result<std::vector<NeuronFinding>> FindNeuronFindings(const AnalysisTraces& traces, const StopSignal& stop) {
-  std::vector<NeuronFinding> found;
+Result<std::vector<NeuronRuntimeFinding>> FindNeuronRuntimeFindings(const AnalysisTraces& traces, const StopSignal& stop) {
+  std::vector<NeuronRuntimeFinding> found;
   for (const NeuronRank& rank : NeuronRanksOf(traces)) {
     MemoryCharge charge(traces.take_memory());
     ASSIGN_OR_RETURN(NeuronEvents events, ReadNeuronEvents(traces, rank, charge, stop));

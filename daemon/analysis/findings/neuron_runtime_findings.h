@@ -14,7 +14,7 @@
 
 namespace kprof {
 
-struct NeuronFinding {
+struct NeuronRuntimeFinding {
   std::string run;
   std::optional<int64_t> rank;
   const char* code = "";
@@ -28,6 +28,6 @@ struct NeuronFinding {
 };
 
 // Fails as reading does. Parts without such a trace have none.
-Result<std::vector<NeuronFinding>> FindNeuronFindings(const AnalysisTraces& traces, const StopSignal& stop);
+Result<std::vector<NeuronRuntimeFinding>> FindNeuronRuntimeFindings(const AnalysisTraces& traces, const StopSignal& stop);
 
 }  // namespace kprof
