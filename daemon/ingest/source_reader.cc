@@ -209,7 +209,7 @@ Result<SourceFacts> LookAtSource(const SourceFile& source, const SourceReading& 
   const auto look = [&]() -> Result<SourceFacts> {
     ASSIGN_OR_RETURN(const Sniffed sniffed, Sniff(source, reading));
     const SourceFormat& format = *sniffed.format;
-    LookingSink sink(!format.is_text, format.joins_trace);
+    LookingSink sink(!format.is_text, format.joins_trace, format.is_table);
     TextHead head(*sniffed.text, kLookedAtHeadBytes);
     const Status read = format.read({source, head, pool, reading.threads, reading.limits, true, {}}, sink);
     if (!read.ok() && !sink.has_enough() && !head.was_cut()) return read;

@@ -31,7 +31,7 @@ void AddImportVerb(VerbSet& verbs) {
   verb->add_option("FILE", args.files, "Traces, folders of traces, or - for standard input")->required()->type_name("");
   verb->add_option("--format", args.format,
                    "What they are: kineto, chrome, pftrace, nsys-sqlite, ncu-rep, ncu-csv, nccl-inspector, scalene, "
-                   "neuron-system, nkipy (default: auto)")
+                   "neuron-json, neuron-parquet, neuron-system, nkipy (default: auto)")
       ->type_name("FORMAT");
   verb->add_option("--rank", words->rank, "Of the one file (default: as it says)")
       ->transform(WholeNumber(0, kMostImportedRank))

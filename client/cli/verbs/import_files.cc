@@ -22,8 +22,9 @@ namespace kprof::cli {
 namespace {
 
 constexpr int kMostFolders = 16;  // in each other
-constexpr std::string_view kEndings[] = {".json",           ".json.gz", ".json.zst", ".pftrace", ".pftrace.gz",
-                                         ".perfetto-trace", ".sqlite",  ".nsys-rep", ".ncu-rep", ".ncu-repz"};
+constexpr std::string_view kEndings[] = {".json",       ".json.gz",        ".json.zst", ".pftrace",
+                                         ".pftrace.gz", ".perfetto-trace", ".sqlite",   ".nsys-rep",
+                                         ".ncu-rep",    ".ncu-repz",       ".parquet"};
 // NCCL Inspector's: node1-pid4711.log.
 constexpr std::string_view kLogEndings[] = {".log", ".log.gz", ".jsonl", ".jsonl.gz"};
 constexpr std::string_view kArchiveEndings[] = {".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst",
@@ -112,7 +113,7 @@ Status NoTraceIn(const std::string& folder, const Found& found) {
   if (archives.empty()) {
     return Fail(ErrorCode::kUsage, act, "there is no trace in it",
                 "name the files: in a folder only .json, .json.gz, .json.zst, .pftrace, .perfetto-trace, .sqlite, "
-                ".nsys-rep, .ncu-rep and "
+                ".nsys-rep, .ncu-rep, .parquet and "
                 "-pid<number>.log are taken for traces");
   }
   const std::string further = archives.size() == 1 ? "" : " and " + std::to_string(archives.size() - 1) + " more";

@@ -26,7 +26,7 @@ struct ImportFile {
 };
 
 // True if a file in a folder is taken for a trace, by its name: .json, .json.gz, .json.zst, .pftrace, .perfetto-trace,
-// .sqlite, .nsys-rep, and NCCL Inspector's node1-pid4711.log.
+// .sqlite, .nsys-rep, .ncu-rep, .parquet, and NCCL Inspector's node1-pid4711.log.
 bool LooksLikeTrace(const std::string& name);
 
 // True if the name is an archive's: .tar, .tar.gz, .tgz, .zip, .xz... Archives may hold traces, but are not opened.

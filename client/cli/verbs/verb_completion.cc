@@ -95,7 +95,7 @@ constexpr Value kValues[] = {
     {"capture", "--baseline", "@last", "runs"},
     {"import", "--format",
      "auto pftrace perfetto scalene nccl-inspector nkipy neuron-system ncu-rep ncu-csv kineto "
-     "chrome nsys-sqlite",
+     "chrome nsys-sqlite neuron-json neuron-parquet",
      ""},
     {"session open", "--device", "all cpu", "devices"},
     {"session open", "--clocks", "none base lock lock!", ""},

@@ -40,7 +40,7 @@ class BatchBuilder {
   // the reader made itself.
   uint32_t Text(std::string_view text);
   uint32_t Json(std::string_view json);
-  // A string that was given one of the two. Valid as long as this lives. REQUIRES: it is its number.
+  // The text of such a number, as it is kept. Valid until the next text is added.
   std::string_view TextAt(uint32_t number) const { return TextOf(number); }
   // A new track: `key` was not given before. The row's id is filled in.
   uint32_t AddTrack(const TrackKey& key, TrackRow row);

@@ -19,9 +19,11 @@ namespace kprof {
 class LookingSink final : public BatchSink {
  public:
   // `needs_time_alone`: the source says nothing of a job, so that enough is known with the time of its first events.
-  // `joins_trace`: as the facts have it.
-  explicit LookingSink(bool needs_time_alone = false, bool joins_trace = false) : has_distribution_(needs_time_alone) {
+  // `joins_trace`, `is_table`: as the facts have it.
+  explicit LookingSink(bool needs_time_alone = false, bool joins_trace = false, bool is_table = false)
+      : has_distribution_(needs_time_alone) {
     facts_.joins_trace = joins_trace;
+    facts_.is_table = is_table;
   }
 
   // The reader fails with what this returns once enough is known; see has_enough().

@@ -366,6 +366,7 @@ std::string EncodeSourceFacts(const SourceFacts& facts) {
   Add(message, facts.start_unix_ns);
   Add(message, facts.start_of_quarter_ns);
   message.Add(facts.joins_trace);
+  message.Add(facts.is_table);
   message.Add(static_cast<uint32_t>(facts.groups.size()));
   for (const SourceFacts::Group& group : facts.groups) {
     message.Add(group.name);
@@ -387,6 +388,7 @@ std::optional<SourceFacts> DecodeSourceFacts(std::string_view bytes) {
   Read(message, facts.start_unix_ns);
   Read(message, facts.start_of_quarter_ns);
   message.Read(facts.joins_trace);
+  message.Read(facts.is_table);
   uint32_t groups = 0;
   message.Read(groups);
   if (groups > kMostFactGroups) return std::nullopt;

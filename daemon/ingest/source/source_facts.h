@@ -28,6 +28,7 @@ struct SourceFacts {
   // The same, counted from a multiple of kQuarterNs, which the source tells further on: looks at it end before.
   std::optional<int64_t> start_of_quarter_ns;
   bool joins_trace = false;  // it belongs to the trace of its rank, where there is one (SourceFormat)
+  bool is_table = false;     // it is a trace together with the other tables in its folder (SourceFormat)
 
   // False: it says nothing of a job, so that its name alone tells its rank.
   bool says_job() const { return rank || world_size || !job.empty() || !groups.empty(); }

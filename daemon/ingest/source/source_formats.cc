@@ -8,9 +8,12 @@
 #include "daemon/ingest/nccl/inspector_reader.h"
 #include "daemon/ingest/ncu/ncu_csv_reader.h"
 #include "daemon/ingest/ncu/ncu_report_reader.h"
+#include "daemon/ingest/neuron/neuron_json_reader.h"
+#include "daemon/ingest/neuron/neuron_parquet_reader.h"
 #include "daemon/ingest/neuron/nkipy_reader.h"
 #include "daemon/ingest/neuron/system_trace_reader.h"
 #include "daemon/ingest/nsys/nsys_reader.h"
+#include "daemon/ingest/parquet/parquet_file.h"
 #include "daemon/ingest/perfetto/perfetto_reader.h"
 #include "daemon/ingest/scalene/scalene_reader.h"
 #include "daemon/ingest/source/text_source.h"
@@ -51,9 +54,9 @@ Status NoKnownFormat(std::span<const char> first) {
   return Fail(
       ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
       "give a Chrome or Kineto trace, a Scalene profile, a log of NCCL Inspector, a kernel profile of nkipy, a system "
-      "trace of Neuron (JSON), a Perfetto trace "
-      "(.pftrace), a report of Nsight Compute (.ncu-rep) or its CSV, each also as .gz or .zst, or an SQLite "
-      "export of Nsight Systems; "
+      "trace or a device profile of Neuron (JSON), a Perfetto trace (.pftrace), a report of Nsight Compute (.ncu-rep) "
+      "or its CSV, each also as .gz or .zst, tables of a device profile (.parquet), or an SQLite export of Nsight "
+      "Systems; "
       "archives (.tar, .zip, .xz) are unpacked first");
 }
 
@@ -109,6 +112,23 @@ Status ReadAsNcuReport(const OpenSource& source, BatchSink& sink) {
                        {.entry_bytes = source.limits.event_bytes,
                         .names_bytes = source.limits.text_bytes / kShareOfNames,
                         .source_bytes = source.limits.text_bytes * 2 / kShareOfNames});
+}
+
+constexpr int64_t kShareOfOperands = 4;  // of all texts
+
+ProfileLimits NeuronLimits(const OpenSource& source) {
+  return {.operand_bytes = source.limits.text_bytes / kShareOfOperands};
+}
+
+// A device profile says nothing of a job: a look at it ends at once.
+Status ReadAsNeuronJson(const OpenSource& source, BatchSink& sink) {
+  if (source.is_look) return OkStatus();
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> first, source.open_again());
+  return ReadNeuronJson(first.get(), source.text, sink, source.limits.event_bytes, NeuronLimits(source));
+}
+
+Status ReadAsNeuronParquet(const OpenSource& source, BatchSink& sink) {
+  return source.is_look ? OkStatus() : ReadNeuronParquet(source.file, sink, NeuronLimits(source));
 }
 
 constexpr int64_t kShareOfSurvey = 3;  // of address space, for what is known of slices before they are read
@@ -189,6 +209,25 @@ constexpr SourceFormat kFormats[] = {
      .remedy = "",
      .looks_like = LooksLikeNcuCsv,
      .read = ReadAsNcuCsv},
+    {.name = "neuron-json",
+     .alias = "",
+     .begins_anyhow = true,
+     .what = "a device profile of Neuron",
+     .looks = "it looks like a device profile of Neuron",
+     .is_none = "",
+     .remedy = "",
+     .looks_like = LooksLikeNeuronJson,
+     .read = ReadAsNeuronJson},
+    {.name = "neuron-parquet",
+     .alias = "",
+     .is_text = false,
+     .is_table = true,
+     .what = "a table of a Neuron device profile",
+     .looks = "it is Parquet, as tables of Neuron device profiles are",
+     .is_none = "it is no Parquet",
+     .remedy = "have neuron-explorer write it: view --output-format parquet",
+     .looks_like = LooksLikeParquet,
+     .read = ReadAsNeuronParquet},
     {.name = "chrome",
      .alias = "kineto",  // whose traces are Chrome's
      .what = "a Chrome trace",

@@ -72,6 +72,8 @@ struct SourceFormat {
   bool is_text = true;
   // It says more of a trace: imported beside that, it joins the run and the rank.
   bool joins_trace = false;
+  // It is one of several tables in a folder, which are one trace of one rank together.
+  bool is_table = false;
   // Other text may stand before it: a source that is said to be this is read as this, whatever it looks like.
   bool begins_anyhow = false;
   // Words for people about a file that looks like this.

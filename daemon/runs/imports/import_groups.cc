@@ -220,6 +220,10 @@ class Grouping {
     std::vector<size_t> joining;
     for (size_t i = 0; i < sources_.size(); ++i) {
       if (sources_[i].no_trace || sources_[i].copy_of) continue;
+      if (sources_[i].facts.is_table) {
+        JoinTables(i);
+        continue;
+      }
       if (sources_[i].facts.joins_trace) {
         joining.push_back(i);
         continue;
@@ -262,6 +266,14 @@ class Grouping {
   void AddCluster(size_t i, std::optional<int64_t> rank) {
     cluster_of_[i] = clusters_.size();
     clusters_.emplace_back(JobCluster(i, sources_[i], rank));
+  }
+
+  // The tables in one folder are one trace.
+  void JoinTables(size_t i) {
+    const auto [first, is_new] = tables_.try_emplace(places_[i].folder, i);
+    if (is_new) return AddCluster(i, RankOf(i));
+    cluster_of_[i] = cluster_of_.at(first->second);
+    clusters_[cluster_of_[i]]->TakeBesideTrace(i);
   }
 
   // Likelier pairs come first: beside each other, then near in time.
@@ -459,6 +471,7 @@ class Grouping {
   std::vector<NamedPlace> places_;
   std::vector<std::optional<JobCluster>> clusters_;  // those that became a part of another one are empty
   std::map<size_t, size_t> cluster_of_;              // by source
+  std::map<std::string, size_t> tables_;             // by folder: its first table
   std::vector<std::optional<int64_t>> joined_;       // by source
 };
 

@@ -280,7 +280,8 @@ Status NameParts(const ImportContext& context, Files& files, const Layout& layou
     const std::optional<int64_t>& said = imported.trace[i].rank;
     const SourceFormat* format = FindSourceFormat(imported.trace[i].source_format);
     const bool joins_trace = format != nullptr && format->joins_trace;
-    sources.push_back({source.told_name, said ? said : source.joined_as, joins_trace});
+    const bool is_table = format != nullptr && format->is_table;
+    sources.push_back({source.told_name, said ? said : source.joined_as, joins_trace, is_table});
     if (!said && source.joined_as) AddTrust(kRankByName, source.name, JoinedByName(*source.joined_as), imported.trust);
   }
   const std::vector<PartRank> parts = RanksOf(sources);

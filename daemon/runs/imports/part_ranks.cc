@@ -204,7 +204,10 @@ std::vector<PartRank> RanksOfTraces(const std::vector<SourceRank>& sources) {
 
 }  // namespace
 
-std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
+namespace {
+
+// The ranks of sources none of which is a table.
+std::vector<PartRank> RanksOfWhole(const std::vector<SourceRank>& sources) {
   std::vector<SourceRank> traces;
   std::vector<std::string_view> joining;
   for (const SourceRank& source : sources) {
@@ -233,6 +236,38 @@ std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
       part.warning = "neither it nor its name says its rank: it is taken for that of '" + traces[0].name + "'";
     }
     if (!part.rank || has_no_other) part.rank = of_traces[0].rank;
+    const std::string name = part.rank ? "rank" + std::to_string(*part.rank) : "trace";
+    part.part = name;
+    for (int i = 2; !taken.insert(part.part).second; ++i) part.part = name + "_" + std::to_string(i);
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
+  std::vector<SourceRank> others;
+  std::vector<std::string_view> tables;
+  for (const SourceRank& source : sources) {
+    if (source.is_table) tables.push_back(source.name);
+    if (!source.is_table) others.push_back(source);
+  }
+  if (tables.empty()) return RanksOfWhole(sources);
+  const std::vector<PartRank> of_others = others.empty() ? std::vector<PartRank>() : RanksOfWhole(others);
+  const std::vector<std::optional<int64_t>> in_names = RanksInNames(tables);
+  std::set<std::string> taken;
+  for (const PartRank& part : of_others) taken.insert(part.part);
+  std::vector<PartRank> parts;
+  size_t next_other = 0;
+  size_t next_table = 0;
+  for (const SourceRank& source : sources) {
+    if (!source.is_table) {
+      parts.push_back(of_others[next_other++]);
+      continue;
+    }
+    PartRank& part = parts.emplace_back();
+    part.rank = source.rank ? source.rank : in_names[next_table];
+    ++next_table;
     const std::string name = part.rank ? "rank" + std::to_string(*part.rank) : "trace";
     part.part = name;
     for (int i = 2; !taken.insert(part.part).second; ++i) part.part = name + "_" + std::to_string(i);

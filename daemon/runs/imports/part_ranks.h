@@ -30,6 +30,7 @@ struct SourceRank {
   std::string name;             // of the source
   std::optional<int64_t> rank;  // as it was asked for, or as the source itself says
   bool joins_trace = false;     // SourceFormat: it is a part of another source's rank
+  bool is_table = false;        // SourceFormat: tables are parts of one rank, but for those that say another
 };
 struct PartRank {
   std::string part;  // its name: "trace", "rank3", "rank3_2"
@@ -41,7 +42,8 @@ inline constexpr char kRankByOrder[] = "rank_by_order";  // nobody says the rank
 inline constexpr char kRankTwice[] = "rank_twice";       // another source has the rank that it says
 
 // One part for each source, in their order. One that joins a trace is a part of the rank that it says or that is in its
-// name, `rank3_2`, else of the only other source's; of the first one's, with a warning, if there are several. The rank
+// name, `rank3_2`, else of the only other source's; of the first one's, with a warning, if there are several. Tables
+// are parts of the rank that they say or that is in their names, else of none: `trace`, `trace_2`. The rank
 // of one of several is the known one, else the one in its name, else the number in which the names of the remaining
 // ones differ, else the lowest free one. Sources that say one rank are parts of that rank, `rank3` and `rank3_2`, the
 // later ones with a warning. Where sources are only numbered in the order of the files, the first of them has a

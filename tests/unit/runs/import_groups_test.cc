@@ -206,6 +206,20 @@ TEST(GroupSources, MakesARunOfLogsOfOneCommunicator) {
             "0 2 | 1 ");
 }
 
+TEST(GroupSources, MakesOneRunOfTheTablesInAFolder) {
+  const auto table = [](std::string name) {
+    GroupedSource source = Mute(std::move(name));
+    source.facts.is_table = true;
+    return source;
+  };
+  EXPECT_EQ(SortedRuns({table("a/Summary.parquet"), table("b/Summary.parquet"), table("a/DmaPacket_0.parquet"),
+                        table("a/DmaPacket_1.parquet")}),
+            "0 2 3 | 1 ");
+  EXPECT_EQ(SortedRuns({table("job/rank0/A.parquet"), table("job/rank1/A.parquet"), table("job/rank1/B.parquet")}),
+            "0 1 2 ");
+  EXPECT_EQ(SortedRuns({table("a/A.parquet"), Mute("a/trace.json")}), "0 | 1 ");
+}
+
 TEST(GroupSources, PutsCopiesToTheirOriginalsAndWhatIsNoTraceToTheRunOfItsFolder) {
   GroupedSource copy = Of("c.json", 0, 2);
   copy.copy_of = 1;

@@ -119,6 +119,14 @@ TEST(RanksOf, MakesAPartOfARankOfWhatJoinsItsTrace) {
   EXPECT_EQ(parts[2].warning, "neither it nor its name says its rank: it is taken for that of 'a'");
 }
 
+TEST(RanksOf, MakesPartsOfOneRankOfTables) {
+  const auto table = [](const char* name) { return SourceRank{name, std::nullopt, false, true}; };
+  EXPECT_EQ(Text(RanksOf({table("a/Summary.parquet"), table("a/Metadata.parquet")})), "trace trace_2 ");
+  EXPECT_EQ(Text(RanksOf({table("rank1/A.parquet"), table("rank1/B_0.parquet"), table("rank3/A.parquet")})),
+            "rank1 rank1_2 rank3 ");
+  EXPECT_EQ(Text(RanksOf({table("A.parquet"), {"profile.json", std::nullopt}})), "trace_2 trace ");
+}
+
 TEST(RanksOf, MakesPartsOfOneRankOfThoseThatSayTheSameAndInventsNone) {
   const std::vector<PartRank> parts = RanksOf({{"a", 0}, {"b", 0}, {"c", 1}, {"d", 0}});
   EXPECT_EQ(Text(parts), "rank0 rank0_2! rank1 rank0_3! ");
