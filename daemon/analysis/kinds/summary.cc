@@ -18,6 +18,7 @@
 #include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/memory_events.h"
 #include "daemon/analysis/functions/memory_levels.h"
+#include "daemon/analysis/functions/neuron/device_profile.h"
 #include "daemon/analysis/functions/neuron/neuron_first_look.h"
 #include "daemon/analysis/kinds/analysis_kinds.h"
 #include "daemon/analysis/operators/busy_time.h"
@@ -477,6 +478,12 @@ Result<AnalysisAnswer> AnswerSummary(const AnalysisTraces& traces, const Analysi
   ASSIGN_OR_RETURN(AnalysisAnswer answer, SummaryMaker(parts.with_events(), options, stop).Make(traces, parts));
   ASSIGN_OR_RETURN(const std::vector<std::string> looks, LookAtNeuronRuntime(traces, stop));
   for (const std::string& look : looks) answer.AddNote(look);
+  for (size_t i = 0; i < traces.parts().size(); ++i) {
+    if (!IsDeviceProfile(traces.parts()[i])) continue;
+    answer.AddNote("a device profile of Neuron: kprofctl analyze engines, instructions, dma or neuron-bounds " +
+                   traces.run(i));
+    break;
+  }
   return answer;
 }
 

@@ -9,6 +9,7 @@
 
 #include "daemon/analysis/functions/kernel_reports/report_table_rows.h"
 #include "storage/base/readable_text.h"
+#include "storage/trace/format/neuron_device_tables.h"
 #include "storage/trace/format/report_tables.h"
 #include "storage/trace/read/metric_table.h"
 
@@ -51,6 +52,8 @@ KernelReports::Wanted KernelReports::WantedOf(const AnalysisOptions& options) {
 }
 
 bool KernelReports::HasReport(const TracePart& part) {
+  // A device profile has counters of one execution, and no launches of kernels.
+  if (part.reader->TextFact(kNeuronProfileFact)) return false;
   const StoredSideTable* const launches = FindReportTable(*part.reader, LaunchSideTable());
   const StoredSideTable* const numbers = FindReportTable(*part.reader, MetricSideTable());
   return (launches != nullptr && launches->rows > 0) || (numbers != nullptr && numbers->rows > 0);

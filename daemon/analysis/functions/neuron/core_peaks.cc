@@ -1,0 +1,77 @@
+#include "daemon/analysis/functions/neuron/core_peaks.h"
+
+#include <string_view>
+
+#include "daemon/devices/peaks/peaks_in_use.h"
+
+namespace kprof {
+namespace {
+
+constexpr const char* kOfMetadata = "the profile's metadata";
+
+// "trn1" of trn1n.32xlarge: the table knows families of instances.
+std::string FamilyOf(std::string_view instance_type) {
+  std::string_view family = instance_type.substr(0, instance_type.find('.'));
+  const size_t digits = family.find_last_of("0123456789");
+  return std::string(digits == family.npos ? family : family.substr(0, digits + 1));
+}
+
+std::string OfTable(const Peak& peak, const DevicePeaks& device, bool is_share) {
+  return "the table of peaks: " + device.device + (is_share ? ", shared by its cores" : "") + " (" + peak.source + ")";
+}
+
+std::string PeakPart(const char* what, const std::optional<CorePeak>& peak, double unit, const char* unit_name) {
+  if (!peak) return std::string(what) + " not known";
+  char number[40];
+  std::snprintf(number, sizeof(number), "%.4g", peak->value / unit);
+  return std::string(what) + " " + number + " " + unit_name + " (" + peak->source + ")";
+}
+
+}  // namespace
+
+Result<CorePeaks> CorePeaks::Find(const DeviceProfile& profile) {
+  CorePeaks peaks;
+  const auto of_profile = [&](std::string_view counter) -> std::optional<CorePeak> {
+    const std::optional<double> value = profile.Find(counter);
+    if (!value || !(*value > 0)) return std::nullopt;
+    return CorePeak{*value, kOfMetadata, true};
+  };
+  const std::optional<double> rows = profile.Find("tensor_engine_num_rows");
+  const std::optional<double> columns = profile.Find("tensor_engine_num_cols");
+  const std::optional<double> clock = profile.Find("tensor_engine_clock_freq");
+  // A multiply-add is two operations.
+  if (rows && columns && clock && *rows > 0 && *columns > 0 && *clock > 0) {
+    peaks.tensor_flops = CorePeak{*rows * *columns * 2 * *clock * 1e9, kOfMetadata, true};
+  }
+  peaks.hbm_bytes = of_profile("hbm_ddr_bandwidth");
+  peaks.dma_bytes = of_profile("dma_ddr_bandwidth");
+  if ((peaks.tensor_flops && peaks.hbm_bytes && peaks.dma_bytes) || profile.instance_type.empty()) return peaks;
+
+  ASSIGN_OR_RETURN(const PeakTable* const table, PeaksInUse());
+  const DevicePeaks* const device = table->Find(DeviceKind::kNeuron, FamilyOf(profile.instance_type));
+  if (device == nullptr) return peaks;
+  const Peak* const cores = device->Find(kCoreCount);
+  const Peak* const of_core = device->Find(kCoreDenseRate, "bf16", "fp32");
+  const Peak* const rate = device->Find(kDenseRate, "bf16", "fp32");
+  const Peak* const bandwidth = device->Find(kMemoryBandwidth);
+  if (!peaks.tensor_flops && of_core != nullptr) {
+    peaks.tensor_flops = CorePeak{of_core->value * 1e12, OfTable(*of_core, *device, false), false};
+  }
+  if (cores == nullptr || !(cores->value > 0)) return peaks;
+  if (!peaks.tensor_flops && rate != nullptr) {
+    peaks.tensor_flops = CorePeak{rate->value * 1e12 / cores->value, OfTable(*rate, *device, true), false};
+  }
+  if (bandwidth == nullptr) return peaks;
+  const CorePeak share{bandwidth->value * 1e9 / cores->value, OfTable(*bandwidth, *device, true), false};
+  if (!peaks.hbm_bytes) peaks.hbm_bytes = share;
+  // DMA engines cannot move more than the memory gives.
+  if (!peaks.dma_bytes) peaks.dma_bytes = share;
+  return peaks;
+}
+
+std::string CorePeaks::Text() const {
+  return "peaks of a core: " + PeakPart("tensor", tensor_flops, 1e12, "TFLOP/s") + "; " +
+         PeakPart("HBM", hbm_bytes, 1e9, "GB/s") + "; " + PeakPart("DMA", dma_bytes, 1e9, "GB/s");
+}
+
+}  // namespace kprof
