@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
+#include "daemon/analysis/findings/neuron_findings.h"
 #include "daemon/analysis/findings/neuron_runtime_findings.h"
 #include "daemon/analysis/findings/report_findings.h"
 #include "daemon/analysis/findings/trace_findings.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/kernel_reports/judged_kernels.h"
+#include "daemon/analysis/functions/neuron/device_profile.h"
 
 namespace kprof {
 namespace {
@@ -37,8 +39,12 @@ class FindingsMaker {
     if (parts.has_reports() && is_of_time) {
       answer_.AddNote("reports of kernels are left out: nobody knows the times of their launches");
     }
-    if (parts.has_events()) RETURN_IF_ERROR(AddEvents(parts.with_events()));
-    if (!is_of_time && !options_.integer("device")) RETURN_IF_ERROR(AddNeuron());
+    RETURN_IF_ERROR(AddProfiles());
+    // Of a device profile, the rules of traces say nothing.
+    const AnalysisTraces others = WithoutProfiles(parts.with_events());
+    const bool is_profile_alone = others.parts().empty() && !traces_.parts().empty();
+    if (parts.has_events() && !is_profile_alone) RETURN_IF_ERROR(AddEvents(others));
+    if (!is_of_time && !options_.integer("device")) RETURN_IF_ERROR(AddNeuronRuntime());
     std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     for (auto& [gain_ns, row] : found_) RETURN_IF_ERROR(answer_.AddRow(kFound, std::move(row)));
     return std::move(answer_);
@@ -73,7 +79,7 @@ class FindingsMaker {
     return OkStatus();
   }
 
-  Status AddNeuron() {
+  Status AddNeuronRuntime() {
     ASSIGN_OR_RETURN(const std::vector<NeuronRuntimeFinding> findings, FindNeuronRuntimeFindings(traces_, stop_));
     for (const NeuronRuntimeFinding& found : findings) {
       found_.emplace_back(found.gain_ns, AnalysisAnswer::Row{found.run, std::string(found.code),
@@ -81,6 +87,45 @@ class FindingsMaker {
                                                              found.command, std::string(found.hint), AnalysisValue(),
                                                              ValueOf(found.rank), AnalysisValue(), found.gain_ns,
                                                              found.evidence, std::string(found.source)});
+    }
+    return OkStatus();
+  }
+
+  static AnalysisTraces WithoutProfiles(const AnalysisTraces& traces) {
+    std::vector<TracePart> parts;
+    std::vector<std::string> runs;
+    for (size_t i = 0; i < traces.parts().size(); ++i) {
+      if (IsDeviceProfile(traces.parts()[i])) continue;
+      parts.push_back(traces.parts()[i]);
+      runs.push_back(traces.run(i));
+    }
+    return traces.Of(parts, runs);
+  }
+
+  Status AddProfiles() {
+    ASSIGN_OR_RETURN(const std::vector<DeviceProfile> profiles, FindDeviceProfiles(traces_, stop_));
+    if (profiles.empty()) return OkStatus();
+    ASSIGN_OR_RETURN(const ProfileWindow window, WindowOf(options_));
+    for (const DeviceProfile& profile : profiles) {
+      ASSIGN_OR_RETURN(const NeuronFigures figures, NeuronFigures::Read(traces_, profile, window, stop_));
+      const NeuronFindings findings = AskNeuronRules(figures);
+      for (const NeuronFinding& found : findings.found) {
+        const int64_t gain_ns = std::llround(std::min(found.gain_ns.value_or(0), 9e18));
+        found_.emplace_back(
+            gain_ns,
+            AnalysisAnswer::Row{
+                profile.run, std::string(found.rule->code),
+                found.gain_ns && found.whole_ns > 0 ? AnalysisValue(100 * *found.gain_ns / found.whole_ns)
+                                                    : AnalysisValue(),
+                found.message, "kprofctl analyze " + std::string(found.rule->kind) + " " + profile.run,
+                std::string(found.rule->hint), profile.kernel.empty() ? AnalysisValue() : AnalysisValue(profile.kernel),
+                ValueOf(profile.rank), AnalysisValue(), found.gain_ns ? AnalysisValue(gain_ns) : AnalysisValue(),
+                found.evidence, std::string(found.rule->source)});
+      }
+      for (const NeuronFindings::NotEvaluated& one : findings.not_evaluated) {
+        RETURN_IF_ERROR(answer_.AddRow(
+            kNotEvaluated, {profile.run, std::string(one.rule->code), JsonOfTexts(one.missing), int64_t{1}}));
+      }
     }
     return OkStatus();
   }

@@ -1,0 +1,303 @@
+"""Device profiles of NeuronCores: made ones in JSON and in Parquet give equal answers, which are the profiler's own numbers; real
+counters follow our formulas; broken files are refused or read as far as they go."""
+
+import json
+import os
+import random
+import unittest
+
+import neuron_profile_writer as writer
+from kprof_testing import DATA, OwnDaemonTest, temporary_folder
+
+KINDS = ("engines", "instructions", "dma", "neuron-bounds", "findings")
+NEURON = os.path.join(DATA, "neuron")
+
+
+class NeuronProfilesTest(OwnDaemonTest):
+    def setUp(self):
+        super().setUp()
+        self.daemon.start()
+        self.files = self.enterContext(temporary_folder("t-"))
+
+    def path(self, name):
+        return os.path.join(self.files, name)
+
+    def imported(self, path, *options):
+        """The id of its run."""
+        return self.daemon.ctl.json("import", *options, path)["id"]
+
+    def refused(self, path):
+        return self.daemon.ctl.run("--json", "import", path, expect="bad_input").err.decode()
+
+    def answer(self, kind, run, *options):
+        return self.daemon.ctl.json("analyze", kind, run, *options)
+
+    def without_run(self, value, run):
+        return json.loads(json.dumps(value).replace(run, "RUN"))
+
+    def json_run(self, profile, **how):
+        path = self.path("p%d.json" % random.randrange(1 << 40))
+        writer.write_json(profile, path, **how)
+        return self.imported(path)
+
+    def parquet_run(self, profile, **how):
+        folder = self.path("q%d" % random.randrange(1 << 40))
+        writer.write_folder(profile, folder, **how)
+        return self.imported(folder)
+
+    def test_json_and_parquet_of_the_same_rows_give_equal_answers(self):
+        forms = [{}, {"codec": "zstd", "encoding": "delta"}, {"codec": "gzip", "encoding": "delta_length", "version": 2},
+                 {"codec": "lz4_raw", "encoding": "split"}, {"codec": "none", "encoding": "runs", "version": 2, "page_rows": 7, "group_rows": 100}]
+        for seed, form in enumerate(forms):
+            with self.subTest(form=form):
+                profile = writer.Profile(seed, 400, debug=True)
+                of_json, of_parquet = self.json_run(profile, shuffle=seed), self.parquet_run(profile, **form)
+                for kind in KINDS:
+                    one = self.without_run(self.answer(kind, of_json)["result"], of_json)
+                    other = self.without_run(self.answer(kind, of_parquet)["result"], of_parquet)
+                    for answer in (one, other):  # the tables made here do not say the NEFF's name
+                        for row in answer.get("findings", []):
+                            row.pop("kernel")
+                    self.assertEqual(one, other, kind)
+
+    def test_sums_are_the_profilers_own(self):
+        for seed in range(6):
+            profile = writer.Profile(seed, 300 + 100 * seed)
+            run = self.json_run(profile, shuffle=seed)
+            result = self.answer("engines", run)["result"]
+            self.assertEqual(result["total_ns"], round(profile.summary["total_time"] * 1e9))
+            work = 0
+            for row in result["engines"]:
+                work += row["work_instructions"]
+                # Each row of work is cut by less than a ns, at its begin and in its duration.
+                self.assertLessEqual(abs(row["difference_ns"]), row["work_instructions"] + 1, row)
+                self.assertEqual(row["instructions"], profile.summary[row["engine"] + "_engine_instruction_count"])
+                self.assertGreater(row["rows_ns"], 2 * row["active_ns"])
+            dma = result["dma"][0]
+            self.assertLessEqual(abs(dma["difference_ns"]), dma["packets"] + 1)
+            for row in result["counters"]:
+                if row["summary_value"] is None or row["value"] is None:
+                    continue
+                if row["unit"] == "ns":
+                    self.assertLessEqual(abs(row["difference"]), work + dma["packets"] + 1, row)
+                else:
+                    self.assertEqual(row["difference"], 0, row)
+            for row in result["utilization"]:
+                if row["summary_value"] is not None:
+                    self.assertAlmostEqual(row["value"] / max(row["summary_value"], 1e-12), 1, places=3, msg=row)
+
+    def test_overlaps_are_those_of_the_rows(self):
+        profile = writer.Profile(3, 500)
+        result = self.answer("engines", self.json_run(profile))["result"]
+        cut = lambda rows: [(r["start"] // 1000, r["start"] // 1000 + r["duration"] // 1000) for r in rows]
+        work = {e.lower(): cut([r for r in profile.instructions if r["engine"] == e and r["opcode"] != "EVENT_SEMAPHORE"]) for e in writer.ENGINES}
+        work["dma"] = cut([r for r in profile.dma if not r["aggregated"]])
+        for row in result["overlaps"]:
+            one, other = work[row["engine"]], work[row["other"]]
+            self.assertEqual(row["overlap_ns"], writer.union(one) + writer.union(other) - writer.union(one + other), row)
+        compute = sum((work[e.lower()] for e in writer.ENGINES), [])
+        dma = result["dma"][0]
+        self.assertEqual(dma["unhidden_ns"], writer.union(compute + work["dma"]) - writer.union(compute))
+        self.assertEqual(dma["hidden_ns"] + dma["unhidden_ns"], dma["active_ns"])
+        self.assertEqual(result["active_ns"], writer.union(compute + work["dma"]))
+
+    def test_picoseconds_give_the_same_answers(self):
+        profile = writer.Profile(8, 300, debug=True)
+        in_ns, in_ps = self.json_run(profile), self.json_run(profile, picoseconds=True, shuffle=4)
+        for kind in KINDS:
+            self.assertEqual(self.without_run(self.answer(kind, in_ns)["result"], in_ns), self.without_run(self.answer(kind, in_ps)["result"], in_ps), kind)
+
+    def test_instructions_are_found_by_their_source(self):
+        profile = writer.Profile(2, 400, debug=True)
+        for run in (self.json_run(profile), self.parquet_run(profile)):
+            work = [r for r in profile.instructions if r["opcode"] != "EVENT_SEMAPHORE"]
+            with_source = [r for r in work if "source" in r]
+            found = self.answer("instructions", run, "--source", "/./")["result"]
+            self.assertEqual((found["instructions"], found["with_source"]), (len(with_source), len(with_source)))
+            lines = {f'{row["file"]}:{row["line"]}': (row["count"], row["sum_ns"]) for row in found["lines"]}
+            expected = {}
+            for row in with_source:
+                count, ns = expected.get(row["source"], (0, 0))
+                expected[row["source"]] = (count + 1, ns + row["duration"] // 1000)
+            self.assertEqual(lines, expected)
+            self.assertEqual(self.answer("instructions", run, "--source", "model.py")["result"]["instructions"], sum("model.py" in r["source"] for r in with_source))
+            slowest = self.answer("instructions", run, "--slowest", "1")["result"]["slowest"]
+            self.assertEqual([row["duration_ns"] for row in slowest], [max(r["duration"] // 1000 for r in work)])
+            begin, end = 20_000, 60_000
+            chosen = self.answer("instructions", run, "--from", str(begin), "--to", str(end))["result"]
+            clipped = 0
+            for row in work:
+                start, stop = row["start"] // 1000, row["start"] // 1000 + row["duration"] // 1000
+                clipped += max(0, min(stop, end) - max(start, begin))
+            self.assertEqual(chosen["work_ns"], clipped)
+
+    def test_frames_lead_to_lines(self):
+        columns = {
+            "Instruction": [("id", "int64", [1, 2, 3, 4]), ("start_ts", "int64", [0, 10, 20, 30]), ("duration_ns", "int64", [5, 6, 7, 8]),
+                            ("engine", "text", ["Tensor"] * 4), ("opcode", "text", ["MATMUL"] * 4),
+                            ("stack_frame_ids", "list", [[7], [99, 8], None, None]), ("kernel_instruction_name", "text", [None, None, "k1", "k9"])],
+            "StackFrame": [("id", "text", ["7", "8"]), ("file_location_id", "int32", [1, None]), ("parent_frame_id", "text", [None, "7"])],
+            "StackFrameFileLocation": [("id", "text", ["1"]), ("file_name_id", "int32", [4]), ("function_name_id", "int32", [5]), ("line_number", "int32", [33])],
+            "StackFrameFileName": [("id", "text", ["4"]), ("name", "text", ["/w/model.py"])],
+            "KernelInstructions": [("kernel_instruction_name", "text", ["k1", "k1"]), ("stack_frame_id", "int64", [1, 2]),
+                                   ("stack_frame_depth", "int64", [0, 1]), ("file_path", "text", ["outer.py", "kernel.py"]), ("line_number", "int64", [1, 44])],
+        }
+        folder = self.path("frames")
+        os.makedirs(folder)
+        for table, of in columns.items():
+            writer.write_parquet(os.path.join(folder, table + ".parquet"), of)
+        lines = self.answer("instructions", self.imported(folder))["result"]["lines"]
+        self.assertEqual({(row["file"], row["line"]): row["sum_ns"] for row in lines}, {("/w/model.py", 33): 11, ("kernel.py", 44): 7})
+
+    def test_a_first_execution_is_said_to_be_one(self):
+        for cold, codes in ((True, ["cold_start"]), (False, [])):
+            answer = self.answer("engines", self.json_run(writer.Profile(1, 300, cold=cold)))
+            self.assertEqual([one["code"] for one in answer["trust"] if one["code"] == "cold_start"], codes)
+
+    def test_dma_without_packets_is_unknown_and_not_zero(self):
+        profile = writer.Profile(1, 300)
+        profile.dma = [row for row in profile.dma if row["aggregated"]]
+        run = self.json_run(profile)
+        self.assertIsNone(self.answer("engines", run)["result"]["dma"][0]["active_ns"])
+        bounds = {row["bound"]: row for row in self.answer("neuron-bounds", run)["result"]["bounds"]}
+        self.assertIsNone(bounds["memory_bound"]["ns"])
+        self.assertIn("packets", bounds["memory_bound"]["unknown_because"])
+        self.assertIsNone(bounds["perfect_pipeline"]["ns"])
+        self.assertIsNotNone(bounds["compute_bound"]["ns"])
+        self.assertIn("neuron_exposed_dma", [row["code"] for row in self.answer("findings", run)["result"]["not_evaluated"]])
+
+    def test_two_cores_are_kept_apart(self):
+        profile = writer.Profile(1, 200)
+        folder = self.path("cores")
+        os.makedirs(folder)
+        for table, columns in profile.tables().items():
+            if table in ("Instruction", "DmaPacket"):
+                doubled = [(name, kind, values + values) for name, kind, values in columns if name != "pcore_idx"]
+                rows = len(columns[0][2])
+                doubled.append(("pcore_idx", "int64", [0] * rows + [1] * rows))
+                columns = doubled
+            writer.write_parquet(os.path.join(folder, table + ".parquet"), columns)
+        run = self.imported(folder)
+        engines = self.answer("engines", run)["result"]["engines"]
+        self.assertEqual(sorted({row["core"] for row in engines}), [0, 1])
+        self.assertEqual(len(engines), 10)
+        one = self.answer("engines", run, "--core", "1")["result"]
+        self.assertEqual([row["active_ns"] for row in one["engines"]], [row["active_ns"] for row in engines if row["core"] == 0])
+        bounds = self.answer("neuron-bounds", run)["result"]["bounds"]
+        self.assertEqual([row["ns"] for row in bounds if row["core"] == 0][3], [row["ns"] for row in bounds if row["core"] == 1][3])
+
+    def test_folders_of_ranks_are_one_run_each_of_its_rank(self):
+        for rank in (0, 1):
+            writer.write_folder(writer.Profile(rank, 100), self.path(f"job/rank{rank}"))
+        run = self.imported(self.path("job"))
+        engines = self.answer("engines", run)["result"]["engines"]
+        self.assertEqual(sorted({row["rank"] for row in engines}), [0, 1])
+        self.assertEqual(len(engines), 10)
+        self.assertEqual({row["rank"] for row in self.answer("engines", run, "--rank", "1")["result"]["engines"]}, {1})
+
+    def test_broken_parquet_files_are_refused_or_read_as_far_as_they_go(self):
+        whole = self.path("Instruction.parquet")
+        writer.write_parquet(whole, writer.Profile(1, 3000).tables()["Instruction"], group_rows=500)
+        with open(whole, "rb") as file:
+            content = bytearray(file.read())
+        cut = self.path("cut/Instruction.parquet")
+        os.makedirs(os.path.dirname(cut))
+        for size in (3, 11, 100, len(content) // 2, len(content) - 1):
+            with open(cut, "wb") as file:
+                file.write(content[:size])
+            self.refused(cut)
+        # The pages of a later row group are damaged: what stands before them is read.
+        damaged = bytearray(content)
+        for at in range(len(content) // 2, len(content) // 2 + 4000):
+            damaged[at] ^= 0x5A
+        with open(cut, "wb") as file:
+            file.write(damaged)
+        run = self.imported(cut)
+        count = self.answer("instructions", run)["result"]["instructions"]
+        self.assertTrue(0 < count < 3000, count)
+        self.assertIn("it is read up to row", json.dumps(self.daemon.ctl.json("show", run)))
+        rng = random.Random(7)
+        for _ in range(15):
+            hostile = bytearray(content[-2500:] if len(content) < 4000 else content)
+            for _ in range(20):
+                hostile[rng.randrange(4, len(hostile) - 8)] = rng.randrange(256)
+            with open(cut, "wb") as file:
+                file.write(hostile)
+            ran = self.daemon.ctl.run("--json", "import", "--again", cut, expect=None)
+            if ran.code != 0:
+                self.assertEqual(ran.error["code"], "bad_input", ran)
+
+    def test_wrong_files_are_told(self):
+        other = self.path("other.parquet")
+        writer.write_parquet(other, [("a", "int64", [1, 2]), ("b", "text", ["x", "y"])])
+        self.assertIn("neither its name nor its columns", self.refused(other))
+        newer = self.path("Metadata.parquet")
+        writer.write_parquet(newer, [("profile_schema_version", "text", ["13.1.0"]), ("ntff_version", "int64", [6])])
+        shown = json.dumps(self.daemon.ctl.json("show", self.imported(newer)))
+        self.assertIn("tool_version_unknown", shown)
+        self.assertIn("13.1.0", shown)
+        few = self.path("few/Instruction.parquet")
+        os.makedirs(os.path.dirname(few))
+        writer.write_parquet(few, [("opcode", "text", ["NOP"]), ("id", "int64", [1])])
+        self.assertIn("lacks the columns engine, start_ts, duration_ns", json.dumps(self.daemon.ctl.json("show", self.imported(few))))
+
+    def test_findings_fire_where_the_profile_says_so(self):
+        codes = lambda run: {row["code"] for row in self.answer("findings", run)["result"]["findings"]}
+        loud = codes(self.json_run(writer.Profile(1, 600)))
+        self.assertLessEqual({"neuron_spills", "neuron_transposes", "neuron_data_lost", "neuron_tensor_idle", "neuron_small_descriptors"}, loud)
+        quiet = writer.Profile(1, 600, spill=False, transposes=False)
+        quiet.warnings = []
+        quiet = codes(self.json_run(quiet))
+        self.assertFalse({"neuron_spills", "neuron_transposes", "neuron_data_lost", "neuron_first_execution"} & quiet, quiet)
+
+    def test_a_timeline_shows_engines_without_overlaps(self):
+        run = self.json_run(writer.Profile(4, 800))
+        rows = self.daemon.ctl.json("query", "--run", run, "--limit", "10000",
+                                    "SELECT track_id, ts_ns, dur_ns FROM slice WHERE category IN ('instruction', 'wait') ORDER BY track_id, ts_ns")["rows"]
+        last = {}
+        for track, begin, duration in rows:
+            self.assertGreaterEqual(begin, last.get(track, 0))
+            last[track] = begin + duration
+        self.assertGreater(len(last), 5)
+
+    @unittest.skipUnless(os.path.isdir(NEURON), "needs the real files (KPROF_TEST_DATA)")
+    def test_real_counters_follow_the_formulas(self):
+        counters = {}
+        with open(os.path.join(NEURON, "pantheonneuron", "02-profiler-counters.txt"), encoding="utf-8") as file:
+            for line in file:
+                words = line.replace(",", " ").split()
+                for i, word in enumerate(words[:-2]):
+                    if words[i + 1] == "=" and word.replace("_", "").isalnum():
+                        try:
+                            counters[word] = float(words[i + 2])
+                        except ValueError:
+                            counters[word] = words[i + 2]
+        self.assertGreater(len(counters), 50)
+        path = self.path("summary.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"n_0a1b": {**counters, "instance_type": "inf2.xlarge"}}, file)
+        result = self.answer("engines", self.imported(path))["result"]
+        used = {row["name"]: row for row in result["utilization"]}
+        # The table has the chip's data sheet, of which a core has half: 95 TFLOP/s, where the profiler takes 91.75.
+        for name in ("mfu", "mfu_inst", "hfu"):
+            self.assertAlmostEqual(used[name]["value"] * 95 / 91.7504 / used[name]["summary_value"], 1, places=5)
+        for name in ("mbu", "arithmetic_intensity"):
+            self.assertAlmostEqual(used[name]["value"] / used[name]["summary_value"], 1, places=7)
+        self.assertEqual(result["total_ns"], 149710)
+        tensor = next(row for row in result["engines"] if row["engine"] == "tensor")
+        self.assertAlmostEqual(tensor["active_percent"], 89.507, places=2)
+        self.assertEqual(tensor["active_ns"], 134001)
+        with open(os.path.join(NEURON, "trnblas", "mp2_energy_kernel_summary_json_subset.json"), encoding="utf-8") as file:
+            subset = json.load(file)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"n_ffff": subset}, file)
+        result = self.answer("engines", self.imported(path))["result"]
+        self.assertEqual(result["total_ns"], 213808050)
+        self.assertAlmostEqual(result["active_percent"], 97.402, places=2)
+        vector = next(row for row in result["engines"] if row["engine"] == "vector")
+        self.assertAlmostEqual(vector["active_percent"], 96.454, places=2)
+        self.assertEqual(vector["instructions"], 403039)
+
+
+if __name__ == "__main__":
+    unittest.main()

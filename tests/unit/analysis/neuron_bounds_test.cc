@@ -1,0 +1,247 @@
+#include "daemon/analysis/functions/neuron/neuron_bounds.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "daemon/analysis/findings/neuron_findings.h"
+#include "daemon/analysis/functions/neuron/source_lines.h"
+
+namespace kprof {
+namespace {
+
+// AWS's published example: a matrix product of 4096^3 in BF16 on a trn2, in three versions. Times in us.
+struct PublishedVersion {
+  const char* name;
+  double total, memory_bound, compute_bound, moved_bytes;
+  double ideal, no_reloads, ideal_flops;  // as published
+  const char* bottleneck;
+  double perfect_pipeline;
+  std::map<std::string, double> gaps;
+  double speedup;
+};
+
+constexpr double kPublishedFlops = 2.0 * 4096 * 4096 * 4096;
+constexpr double kPublishedPeak = 78.6432e12;  // 128 x 128 x 2 x 2.4 GHz
+constexpr double kPublishedDma = 435e9;
+constexpr double kPublishedNecessary = 100'663'296;
+
+const PublishedVersion kPublished[] = {
+    {"V0",
+     8602,
+     7906,
+     4806,
+     1'207'697'408,
+     2776,
+     231,
+     1748,
+     "dma",
+     7906,
+     {{"dma_idle", 696},
+      {"dma_inefficiency", 5130},
+      {"excess_traffic", 2545},
+      {"tensor_idle", 3796},
+      {"tensor_underused", 3058}},
+     1.79},
+    {"V1",
+     2451,
+     1325,
+     2163,
+     2 * kPublishedNecessary,
+     463,
+     231,
+     1748,
+     "tensor",
+     2163,
+     {{"dma_idle", 1126},
+      {"dma_inefficiency", 862},
+      {"excess_traffic", 231},
+      {"tensor_idle", 288},
+      {"tensor_underused", 416}},
+     1.40},
+    {"V2",
+     1801,
+     819,
+     1781,
+     2 * kPublishedNecessary,
+     463,
+     231,
+     1748,
+     "tensor",
+     1781,
+     {{"dma_idle", 982},
+      {"dma_inefficiency", 356},
+      {"excess_traffic", 231},
+      {"tensor_idle", 20},
+      {"tensor_underused", 33}},
+     1.03},
+};
+
+BoundInputs InputsOf(const PublishedVersion& version) {
+  return {.total_ns = version.total * 1e3,
+          .dma_active_ns = version.memory_bound * 1e3,
+          .dma_bytes = version.moved_bytes,
+          .necessary_bytes = kPublishedNecessary,
+          .dma_peak = kPublishedDma,
+          .tensor_peak = kPublishedPeak,
+          .tensor_flops = kPublishedFlops,
+          .useful_flops = kPublishedFlops,
+          .engines_ns = {{"tensor", version.compute_bound * 1e3}, {"vector", 176e3}}};
+}
+
+TEST(NeuronBounds, AreThoseOfThePublishedExample) {
+  for (const PublishedVersion& version : kPublished) {
+    SCOPED_TRACE(version.name);
+    const BoundInputs inputs = InputsOf(version);
+    const BoundTimes bounds = BoundsOf(inputs);
+    EXPECT_EQ(*bounds.memory_bound, version.memory_bound * 1e3);
+    EXPECT_NEAR(*bounds.memory_bound_ideal, version.ideal * 1e3, 500);
+    EXPECT_NEAR(*bounds.memory_bound_ideal_no_reloads, version.no_reloads * 1e3, 500);
+    EXPECT_EQ(*bounds.compute_bound, version.compute_bound * 1e3);
+    EXPECT_NEAR(*bounds.compute_bound_ideal_flops, version.ideal_flops * 1e3, 500);
+    EXPECT_EQ(*bounds.compute_bound_ideal_flops, *bounds.compute_bound_ideal_useful_flops);
+    EXPECT_EQ(*bounds.perfect_pipeline, version.perfect_pipeline * 1e3);
+    EXPECT_EQ(bounds.bottleneck, version.bottleneck);
+    for (const BoundGap& gap : GapsOf(inputs, bounds)) {
+      const auto published = version.gaps.find(gap.name);
+      if (published != version.gaps.end()) {
+        EXPECT_NEAR(*gap.ns, published->second * 1e3, 1'000) << gap.name;
+      }
+      if (std::string(gap.name) == "transposes") {
+        EXPECT_EQ(*gap.ns, 0);
+      }
+    }
+    int of_bottleneck = 0;
+    for (const BoundChange& change : ChangesOf(inputs, bounds)) {
+      if (!change.is_of_bottleneck || of_bottleneck++ > 0) continue;
+      EXPECT_NEAR(*change.speedup, version.speedup, 0.01);
+    }
+  }
+}
+
+TEST(NeuronBounds, AreUnknownWhereAnInputIs) {
+  BoundInputs inputs = InputsOf(kPublished[0]);
+  inputs.dma_active_ns.reset();
+  const BoundTimes without_packets = BoundsOf(inputs);
+  EXPECT_FALSE(without_packets.memory_bound || without_packets.perfect_pipeline);
+  EXPECT_TRUE(without_packets.bottleneck.empty());
+  EXPECT_TRUE(without_packets.memory_bound_ideal.has_value());
+  for (const BoundGap& gap : GapsOf(inputs, without_packets)) {
+    if (std::string(gap.name).starts_with("dma_")) {
+      EXPECT_FALSE(gap.ns) << gap.name;
+    }
+  }
+  for (const BoundChange& change : ChangesOf(inputs, without_packets)) EXPECT_FALSE(change.speedup) << change.name;
+
+  inputs = InputsOf(kPublished[0]);
+  inputs.dma_peak.reset();
+  inputs.tensor_peak.reset();
+  const BoundTimes without_peaks = BoundsOf(inputs);
+  EXPECT_FALSE(without_peaks.memory_bound_ideal || without_peaks.compute_bound_ideal_flops);
+  EXPECT_EQ(*without_peaks.memory_bound, 7906e3);
+}
+
+TEST(SourcePattern, IsATextOrAnExpressionBetweenSlashes) {
+  const auto fits = [](const std::string& pattern, const std::string& place) {
+    return SourcePattern::Read(pattern)->Fits(place);
+  };
+  EXPECT_TRUE(fits("model.py", "/w/model.py:12"));
+  EXPECT_FALSE(fits("model.p.", "/w/model.py:12"));
+  EXPECT_TRUE(fits("/./", "a:1"));
+  EXPECT_TRUE(fits("/model.py:1*2$/", "/w/model.py:1112"));
+  EXPECT_FALSE(fits("/model.py:1*2$/", "/w/model.py:1113"));
+  EXPECT_TRUE(fits("/^.w.*12/", "/w/model.py:12"));
+  EXPECT_FALSE(fits("/^model/", "/w/model.py:12"));
+  EXPECT_FALSE(fits("/model\\.py/", "/w/modelxpy:12"));
+  EXPECT_TRUE(fits("//", "a:1"));
+  EXPECT_FALSE(SourcePattern::Read(std::string(300, 'a')).ok());
+}
+
+TEST(SourcePattern, TakesNoLongerForAHostileExpression) {
+  std::string pattern = "/";
+  for (int i = 0; i < 60; ++i) pattern += ".*a";
+  const Result<SourcePattern> hostile = SourcePattern::Read(pattern + "b/");
+  ASSERT_TRUE(hostile.ok());
+  EXPECT_FALSE(hostile->Fits(std::string(4000, 'a')));
+}
+
+// Figures with which no rule is triggered.
+NeuronFigures QuietFigures() {
+  using enum NeuronFigure;
+  NeuronFigures of;
+  for (size_t i = 0; i < kNeuronFigures; ++i) of.Set(static_cast<NeuronFigure>(i), 0);
+  of.Set(kTotalNs, 1e6);
+  of.Set(kActiveNs, 9e5);
+  of.Set(kWindowNs, 9e5);
+  of.Set(kDmaActiveNs, 5e5);
+  of.Set(kMatmulFlops, 1e9);
+  return of;
+}
+
+std::string CodesOf(const NeuronFindings& findings) {
+  std::string codes;
+  for (const NeuronFinding& found : findings.found) codes += std::string(codes.empty() ? "" : " ") + found.rule->code;
+  return codes;
+}
+
+TEST(NeuronFindings, AreNoneWhereNothingIsWrong) {
+  const NeuronFindings findings = AskNeuronRules(QuietFigures());
+  EXPECT_EQ(CodesOf(findings), "");
+  EXPECT_TRUE(findings.not_evaluated.empty());
+}
+
+struct RuleCase {
+  const char* code;
+  std::map<NeuronFigure, double> fires;
+  std::map<NeuronFigure, double> does_not;
+  double gain_ns;
+};
+
+TEST(NeuronFindings, FireWhereTheirFiguresSaySo) {
+  using enum NeuronFigure;
+  const RuleCase cases[] = {
+      {"neuron_first_execution", {{kActiveNs, 4e4}}, {{kActiveNs, 6e4}}, 0},
+      {"neuron_data_lost", {{kLostMarks, 2}}, {{kLostMarks, 0}}, 0},
+      {"neuron_spills", {{kSpillReloadBytes, 4096}, {kSpillCostNs, 19}}, {{kSpillCostNs, 19}}, 19},
+      {"neuron_redundant_dma", {{kExcessTrafficNs, 5e4}}, {{kExcessTrafficNs, 4e4}}, 5e4},
+      {"neuron_small_descriptors",
+       {{kSmallDescriptorPercent, 60}, {kDmaInefficiencyNs, 1e5}},
+       {{kSmallDescriptorPercent, 40}, {kDmaInefficiencyNs, 1e5}},
+       1e5},
+      {"neuron_exposed_dma", {{kUnhiddenDmaNs, 1e5}}, {{kUnhiddenDmaNs, 1e4}}, 1e5},
+      {"neuron_tensor_idle", {{kTensorIdleNs, 1e5}}, {{kTensorIdleNs, 1e5}, {kMatmulFlops, 0}}, 1e5},
+      {"neuron_tensor_underused", {{kTensorUnderusedNs, 1e5}}, {{kTensorUnderusedNs, 1e4}}, 1e5},
+      {"neuron_transposes",
+       {{kTransposePercent, 11}, {kTransposeNs, 3e4}},
+       {{kTransposePercent, 4}, {kTransposeNs, 3e4}},
+       3e4},
+      {"neuron_unknown_dma", {{kUnknownDmaPercent, 99}}, {{kUnknownDmaPercent, 10}}, 0},
+      {"neuron_throttled", {{kThrottledNs, 2e4}}, {{kThrottledNs, 2e3}}, 2e4},
+  };
+  EXPECT_EQ(std::size(cases), NeuronRules().size());
+  for (const RuleCase& one : cases) {
+    SCOPED_TRACE(one.code);
+    NeuronFigures figures = QuietFigures();
+    for (const auto& [figure, value] : one.fires) figures.Set(figure, value);
+    const NeuronFindings findings = AskNeuronRules(figures);
+    ASSERT_EQ(CodesOf(findings), one.code);
+    EXPECT_EQ(findings.found[0].gain_ns.value_or(0), one.gain_ns);
+    EXPECT_FALSE(findings.found[0].message.empty());
+    figures = QuietFigures();
+    for (const auto& [figure, value] : one.does_not) figures.Set(figure, value);
+    EXPECT_EQ(CodesOf(AskNeuronRules(figures)), "");
+  }
+}
+
+TEST(NeuronFindings, AreNotEvaluatedWithoutAFigure) {
+  NeuronFigures figures = QuietFigures();
+  figures.Set(NeuronFigure::kWindowNs, std::nullopt);
+  const NeuronFindings findings = AskNeuronRules(figures);
+  EXPECT_EQ(findings.not_evaluated.size(), 7u);
+  for (const auto& one : findings.not_evaluated) EXPECT_EQ(one.missing, std::vector<std::string>{"window_ns"});
+}
+
+}  // namespace
+}  // namespace kprof
