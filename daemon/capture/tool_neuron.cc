@@ -93,10 +93,9 @@ constexpr ToolOption kNeuronOptions[] = {
     kNeuronSourceRoot,
 };
 
-// Until the readers of device profiles are there, each file is looked at.
 constexpr ToolOutput kNeuronOutputs[] = {
-    {.glob = "*.tables/**/*.parquet", .reader = "auto"},
-    {.glob = "*.view.json", .reader = "auto"},
+    {.glob = "*.tables/**/*.parquet", .reader = "auto"},  // a table that no reader knows is an artifact
+    {.glob = "*.view.json", .reader = "neuron-json"},
     {.glob = "*.summary.json"},
     {.glob = "tool.json"},
     {.glob = "*.neff"},

@@ -71,11 +71,10 @@ constexpr ToolOption kNeuronSystemOptions[] = {
     kNeuronSourceRoot,
 };
 
-// Until the readers of these files are there, each is looked at.
 constexpr ToolOutput kNeuronSystemOutputs[] = {
     {.glob = "system.tables/**/*.parquet"},  // no reader takes the tables of the runtime
-    {.glob = "view/**/system_profile.json", .reader = "auto"},
-    {.glob = "view/**/device_profile*.json", .reader = "auto"},
+    {.glob = "view/**/system_profile.json", .reader = "neuron-system"},
+    {.glob = "view/**/device_profile*.json", .reader = "neuron-json"},
     {.glob = "view/**/*.json", .reader = "auto"},
     {.glob = "tool.json"},
     {.glob = "inspect/**/*.pb"},

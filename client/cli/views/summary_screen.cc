@@ -122,11 +122,12 @@ class SummaryPainter {
   }
 
  private:
-  void Line(std::string_view label, const std::string& text, TextStyle style = TextStyle::kPlain) {
+  void Line(std::string_view label, const std::string& text, TextStyle style = TextStyle::kPlain,
+            size_t most_lines = kLinesOfMessage) {
     std::string shown(label);
     shown.resize(std::max<size_t>(shown.size() + 1, 12), ' ');
     std::string wrapped;
-    AppendWrapped(TerminalText(text), shown.size(), width_, kLinesOfMessage, wrapped);
+    AppendWrapped(TerminalText(text), shown.size(), width_, most_lines, wrapped);
     wrapped.erase(0, shown.size());
     screen_ += shown + Styled(wrapped.substr(0, wrapped.size() - 1), style, fit_.has_colours) + "\n";
   }
@@ -180,13 +181,13 @@ class SummaryPainter {
 
   // Where nothing is known of GPUs: what the answer says of other devices, or that there is nothing.
   void PaintNotes() {
-    bool has_some = false;
     for (const std::string& note : answer_.end().notes()) {
       if (!note.starts_with("Neuron ") && !note.starts_with("a device profile of Neuron")) continue;
-      Line(has_some ? "" : "summary", note);
-      has_some = true;
+      constexpr size_t kMostLines = 6;
+      Line(has_some_note_ ? "" : "summary", note, TextStyle::kPlain, kMostLines);
+      has_some_note_ = true;
     }
-    if (!has_some) Line("summary", "nothing that ran on a device");
+    if (!has_some_note_) Line("summary", "nothing that ran on a device");
   }
 
   static std::string TimeText(std::optional<int64_t> ns) {
@@ -201,7 +202,7 @@ class SummaryPainter {
     if (!text.empty()) Line("trust", text, TextStyle::kWarning);
     const std::string missing = WordsOfList(facts.text("not_recorded"));
     const bool is_report_alone = HasMeasured() && facts.integer("device_count").value_or(0) == 0;
-    if (!missing.empty() && !is_report_alone) Line("not there", missing);
+    if (!missing.empty() && !is_report_alone && !has_some_note_) Line("not there", missing);
   }
 
   // The ranks with the least and the most to do.
@@ -362,6 +363,7 @@ class SummaryPainter {
   std::string screen_;
   int64_t less_ = 0;
   bool has_many_devices_ = false;
+  bool has_some_note_ = false;  // of devices that are no GPUs
 };
 
 }  // namespace

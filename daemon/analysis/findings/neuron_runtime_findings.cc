@@ -167,7 +167,8 @@ std::string NeuronEvidenceJson(const NeuronFindingRule& rule, const RankMeasures
 
 }  // namespace
 
-Result<std::vector<NeuronRuntimeFinding>> FindNeuronRuntimeFindings(const AnalysisTraces& traces, const StopSignal& stop) {
+Result<std::vector<NeuronRuntimeFinding>> FindNeuronRuntimeFindings(const AnalysisTraces& traces,
+                                                                    const StopSignal& stop) {
   std::vector<NeuronRuntimeFinding> found;
   for (const NeuronRank& rank : NeuronRanksOf(traces)) {
     MemoryCharge charge(traces.take_memory());

@@ -28,6 +28,7 @@ struct NeuronRuntimeFinding {
 };
 
 // Fails as reading does. Parts without such a trace have none.
-Result<std::vector<NeuronRuntimeFinding>> FindNeuronRuntimeFindings(const AnalysisTraces& traces, const StopSignal& stop);
+Result<std::vector<NeuronRuntimeFinding>> FindNeuronRuntimeFindings(const AnalysisTraces& traces,
+                                                                    const StopSignal& stop);
 
 }  // namespace kprof

@@ -17,7 +17,7 @@
 namespace kprof {
 namespace {
 
-enum LinesTable : size_t { kLineRows, kRankLineRows, kLineKernels, kLineTotals, kInflationRows };
+enum LinesTable : size_t { kNeuronLineRows, kRankLineRows, kLineKernels, kLineTotals, kInflationRows };
 
 constexpr AnalysisOption kLinesOptions[] = {
     {"rank", AnalysisType::kInteger, "", "", "Only this rank", "", 0},
@@ -253,7 +253,7 @@ Result<AnalysisAnswer> AnswerLines(const AnalysisTraces& traces, const AnalysisO
     at = comma + 1;
   }
   ASSIGN_OR_RETURN(const NeuronLines lines, LinesOfRanks(traces, without, false, &answer, stop));
-  RETURN_IF_ERROR(AddLineRows(kLineRows, lines, {}, answer));
+  RETURN_IF_ERROR(AddLineRows(kNeuronLineRows, lines, {}, answer));
   RETURN_IF_ERROR(AddKernelRows(lines, answer));
   AddLineNotes(lines.totals, answer);
   const NeuronTotals& totals = lines.totals;

@@ -9,6 +9,7 @@
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
 #include "daemon/analysis/report/answer_table.h"
 #include "daemon/analysis/report/kernel_stages.h"
+#include "daemon/analysis/report/neuron_stages.h"
 #include "daemon/analysis/report/report_configuration.h"
 #include "daemon/analysis/report/report_opportunities.h"
 #include "daemon/analysis/report/report_timeline.h"
@@ -51,7 +52,9 @@ class ReportMaker {
       has_kernels |= KernelReports::HasReport(part);
       has_slices |= part.reader->rows(EventKind::kSlice) > 0;
     }
-    if (has_kernels) {
+    if (HasNeuronTrace(of_.traces)) {
+      RETURN_IF_ERROR(AddNeuron());
+    } else if (has_kernels) {
       RETURN_IF_ERROR(AddKernels());
     } else if (has_slices) {
       RETURN_IF_ERROR(AddTimeline());
@@ -97,6 +100,11 @@ class ReportMaker {
     const auto kernel = std::find_if(report_.stages.begin(), report_.stages.end(),
                                      [](const ReportStage& stage) { return !stage.is_named; });
     return kernel == report_.stages.end() ? "no kernel" : kernel->name;
+  }
+
+  Status AddNeuron() {
+    RETURN_IF_ERROR(AddNeuronStages(of_, stop_, report_));
+    return AddOpportunities(of_, {}, false, stop_, report_).status();
   }
 
   Status AddKernels() {

@@ -32,13 +32,12 @@ std::string ShareOfText(int64_t part, int64_t whole) {
 
 // The line that has most of the device's time; empty: no call of a kernel is known.
 std::string LongestLine(const NeuronLines& lines) {
-  const auto longest = std::max_element(lines.places.begin(), lines.places.end(), [](const auto& a, const auto& b) {
-    return a.second.nc_ns < b.second.nc_ns;
-  });
+  const auto longest = std::max_element(lines.places.begin(), lines.places.end(),
+                                        [](const auto& a, const auto& b) { return a.second.nc_ns < b.second.nc_ns; });
   if (longest == lines.places.end() || longest->second.nc_ns == 0) return "";
   const NeuronPlace& place = longest->first;
-  return "; most of it for " + (place.kernel.empty() ? std::string("a kernel") : place.kernel) + " at " + place.file + ":" +
-         (place.line == kNoValue ? std::string("?") : std::to_string(place.line)) + " (" +
+  return "; most of it for " + (place.kernel.empty() ? std::string("a kernel") : place.kernel) + " at " + place.file +
+         ":" + (place.line == kNoValue ? std::string("?") : std::to_string(place.line)) + " (" +
          ShareOfText(longest->second.nc_ns, lines.totals.all.nc_ns) + ")";
 }
 

@@ -1,5 +1,5 @@
-// A first look at a Neuron runtime's traces, in a sentence for each rank: how long its device ran, for which line, what it
-// waited for, and which analyses tell more.
+// A first look at a Neuron runtime's traces, in a sentence for each rank: how long its device ran, for which line, what
+// it waited for, and which analyses tell more.
 //
 // One thread, that of the readers. Costs a pass over the events.
 #pragma once
