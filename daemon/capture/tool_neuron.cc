@@ -172,7 +172,10 @@ std::vector<std::string> CaptureWords(const PlanInput& input, const NeuronViewer
     if (!value.empty()) argv.push_back(std::string(flag) + "=" + std::string(value));
   };
   add("--profile-nth-exec", "profile-nth-exec");
-  add("--num-exec", "num-exec");
+  // The program executes once by itself, and the second execution never came.
+  const int64_t nth = options["profile-nth-exec"].empty() ? 0 : options.Number("profile-nth-exec");
+  const int64_t executions = std::max({options["num-exec"].empty() ? 0 : options.Number("num-exec"), nth, int64_t{1}});
+  argv.push_back("--num-exec=" + std::to_string(executions));
   add("--exec-mode", "exec-mode");
   add("--collectives-workers-per-node", "workers-per-node");
   add("--collectives-worker-count", "worker-count");

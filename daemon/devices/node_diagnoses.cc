@@ -257,12 +257,14 @@ void AddTools(const std::string& tool_path, OwnChildren* own, const std::string&
     const bool is_there =
         std::any_of(tools.begin(), tools.end(), [&](const VendorTool& tool) { return tool.name == name; });
     if (is_there || !IsWanted(name) || IsSubstitute(name) || HasSubstitute(name, tools)) continue;
-    const bool has_driver = std::string_view(name).starts_with("neuron") ? has_neuron : has_nvidia;
+    const bool is_neurons = std::string_view(name).starts_with("neuron");
+    const bool has_driver = is_neurons ? has_neuron : has_nvidia;
     const std::string check = std::string("tool_") + name;
     const std::string needed = "captures with " + ToolsThatRun(name) + " need it";
     found.push_back(has_driver
                         ? Warning(check, std::string("there is no ") + name + "; " + needed, RemedyForMissing(name))
-                        : Ok(check, std::string("no NVIDIA driver, so no ") + name + "; " + needed));
+                        : Ok(check, std::string(is_neurons ? "no Neuron driver, so no " : "no NVIDIA driver, so no ") +
+                                        name + "; " + needed));
   }
 }
 

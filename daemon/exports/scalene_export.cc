@@ -242,7 +242,9 @@ class ScaleneMerge {
 
   void AddLines() {
     std::map<std::pair<std::string, int64_t>, NeuronSums> sums;
-    for (const auto& [place, of] : lines_.places) sums[{place.file, std::max<int64_t>(place.line, 1)}].Add(of);
+    for (const auto& [place, of] : lines_.places) {
+      if (!place.file.empty()) sums[{place.file, std::max<int64_t>(place.line, 1)}].Add(of);
+    }
     for (const auto& [place, of] : sums) {
       SetTimes(of, lines_.totals.all, profile_.FileAt(place.first).LineAt(place.second));
     }
@@ -252,6 +254,10 @@ class ScaleneMerge {
   void AddFunctions() {
     std::map<std::pair<std::string, std::string>, std::pair<NeuronSums, int64_t>> kernels;  // with the first line
     for (const auto& [place, of] : lines_.places) {
+      if (place.file.empty()) {
+        nowhere_.Add(of);
+        continue;
+      }
       auto& [sums, line] = kernels[{place.file, place.kernel}];
       sums.Add(of);
       line = line == 0 ? place.line : std::min(line, place.line);
@@ -276,8 +282,8 @@ class ScaleneMerge {
     members.Set("neuron_total_time_ms", ms(totals.all.nrt_ns));
     members.Set("neuron_nc_event_count", std::to_string(totals.all.executions));
     members.Set("neuron_event_count", std::to_string(totals.all.host_calls));
-    members.Set("neuron_unattributed_nc_time_ms", ms(totals.unattributed.nc_ns));
-    members.Set("neuron_unattributed_nrt_time_ms", ms(totals.unattributed.nrt_ns));
+    members.Set("neuron_unattributed_nc_time_ms", ms(totals.unattributed.nc_ns + nowhere_.nc_ns));
+    members.Set("neuron_unattributed_nrt_time_ms", ms(totals.unattributed.nrt_ns + nowhere_.nrt_ns));
     members.Set("neuron_dropped_events", std::to_string(totals.dropped_events));
   }
 
@@ -288,6 +294,7 @@ class ScaleneMerge {
   bool has_profile_ = false;
   std::optional<int64_t> profile_rank_;
   NeuronLines lines_;
+  NeuronSums nowhere_;          // of calls whose place nobody knows
   std::vector<Interval> busy_;  // since 1970
   int64_t wall_ns_ = 0;         // the longest of any rank
   std::optional<int64_t> begun_unix_ns_;

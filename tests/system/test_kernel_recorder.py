@@ -77,6 +77,24 @@ class RecorderTest(unittest.TestCase):
 
 
 class CallsTest(RecorderTest):
+    def test_a_program_that_is_told_to_end_is_written(self):
+        self.write("long.py", """
+            import time
+            import kprof.neuron
+            with kprof.neuron.record("step"):
+                pass
+            print("ready", flush=True)
+            time.sleep(600)
+            """)
+        variables = {**os.environ, "PYTHONPATH": f"{RUNTIME}:{PACKAGE}", "PYTHONDONTWRITEBYTECODE": "1"}
+        process = subprocess.Popen([sys.executable, "-m", "kprof.neuron", "--no-scalene", "long.py"], cwd=self.folder, env=variables,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        with process:
+            self.assertEqual(process.stdout.readline(), b"ready\n")
+            process.terminate()
+            self.assertEqual(process.wait(timeout=kprof_testing.LIMIT_S), 128 + 15)
+        self.assertEqual([call["kernel_name"] for call in self.profile()[0]["kernel_calls"]], ["step"])
+
     def test_a_program_is_recorded_as_it_is(self):
         for by_path in (True, False):
             with self.subTest(by_path=by_path):
@@ -168,6 +186,9 @@ class CallsTest(RecorderTest):
                 pass
             """)
         self.write("main.py", "import kernels\nprint(kernels.Layer().forward(1))\nkernels.launch()\n")
+        _, err = self.run_recorded("--no-scalene", "--wrap", "kernls:launch", "model.py", "1")
+        self.assertIn("--wrap kernls:launch: the program imported no such function", err)
+        self.assertIn("kernls:launch", self.profile()[0]["troubles"][0])
         out, err = self.run_recorded("--no-scalene", "--wrap", "kernels:Layer.forward", "--wrap", "kernels:launch", "--wrap",
                                      "kernels:none", "main.py")
         self.assertEqual(out, "2\n")
@@ -295,14 +316,19 @@ class ScaleneTest(RecorderTest):
         self.write("site/scalene-2.3.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: scalene\nVersion: 2.3.0\n")
         self.write("site/scalene/__init__.py", "")
         self.write("site/scalene/__main__.py", """
-            import json, runpy, sys
+            import json, sys
             words = sys.argv[1:]
             assert words[0] == "run" and "--cpu-only" in words, words
             behind = words.index("---")
             with open(words[words.index("-o") + 1], "w") as file:
                 json.dump({"args": words, "files": {}}, file)
             sys.argv = [words[behind - 1], *words[behind + 1:]]
-            runpy.run_path(sys.argv[0], run_name="__main__")
+            # As Scalene does: in the names of its own main module, whose package is scalene.
+            with open(sys.argv[0]) as file:
+                program = compile(file.read(), sys.argv[0], "exec")
+            own = sys.modules["__main__"].__dict__
+            own["__file__"] = sys.argv[0]
+            exec(program, own)
             """)
         self.environment = {"PYTHONPATH": f"{RUNTIME}:{self.packages}"}
 
@@ -313,7 +339,12 @@ class ScaleneTest(RecorderTest):
         self.assertEqual((profile["scalene"], len(profile["kernel_calls"]), len(events)), (True, 4, 16))
         with open(self.path("scalene_profile.json"), encoding="utf-8") as file:
             words = json.load(file)["args"]
-        self.assertEqual(words[words.index("--profile-only") + 1], "model.py")
+        self.assertEqual(os.path.realpath(words[words.index("--program-path") + 1]), os.path.realpath(self.folder))
+
+    def test_it_needs_no_package_where_the_recorder_runs_by_its_path(self):
+        out, _ = self.run_recorded("model.py", "2", environment={"PYTHONPATH": f"{self.packages}:{RUNTIME}"}, by_path=True)
+        self.assertEqual(out, "ran ['2']\n")
+        self.assertTrue(self.profile()[0]["scalene"])
 
     def test_it_is_left_out(self):
         self.run_recorded("--no-scalene", "model.py", "1", environment=self.environment)

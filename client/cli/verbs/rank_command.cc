@@ -50,7 +50,7 @@ Result<RankOfJob> ReadRankOfJob(const ReadVariable& read) {
   ASSIGN_OR_RETURN(job.rank, RankNumber(read, "RANK", 0));
   ASSIGN_OR_RETURN(job.ranks, RankNumber(read, "WORLD_SIZE", 1));
   ASSIGN_OR_RETURN(job.local_rank, RankNumber(read, "LOCAL_RANK", 0));
-  ASSIGN_OR_RETURN(job.local_ranks, RankNumber(read, "LOCAL_WORLD_SIZE", std::max<int64_t>(job.local_rank + 1, 1)));
+  ASSIGN_OR_RETURN(job.local_ranks, RankNumber(read, "LOCAL_WORLD_SIZE", std::max(job.local_rank + 1, job.ranks)));
   if (job.rank >= job.ranks || job.local_rank >= job.local_ranks) {
     return Usage("rank " + std::to_string(job.rank) + " (" + std::to_string(job.local_rank) + " here) is not one of " +
                      std::to_string(job.ranks) + " ranks (" + std::to_string(job.local_ranks) + " here)",

@@ -26,7 +26,8 @@ struct RankOfJob {
 };
 
 // By RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, TORCHELASTIC_RUN_ID, MASTER_ADDR and MASTER_PORT. Without RANK it
-// is the only one. Fails with kUsage for a number that is none, or a rank outside of its world.
+// is the only one; without LOCAL_WORLD_SIZE all ranks are on this node. Fails with kUsage for a number that is none, or
+// a rank outside of its world.
 Result<RankOfJob> ReadRankOfJob(const ReadVariable& read);
 
 // A device that can be leased. Only Neuron devices have cores here.

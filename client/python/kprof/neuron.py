@@ -26,13 +26,14 @@ import importlib.metadata
 import importlib.util
 import os
 import runpy
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 
-if __name__ == "__main__" and not __package__:
+if __name__ == "__main__" and __package__ in (None, "", "scalene"):  # Scalene runs a file as one of its own package
     # By its path: beside it lie modules whose names a program may use for its own.
     _FOLDER = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or os.curdir) != _FOLDER]
@@ -276,28 +277,33 @@ class Session:
         self.trace.stop()
         with contextlib.suppress(ValueError):
             sys.meta_path.remove(self.hook)
+        wrapped = set(self.hook.wrapped)
+        missed = [f"--wrap {module}:{path}: the program imported no such function" for module, paths in self.wraps.items() for path in paths
+                  if module != "spike" and f"{module}:{path}" not in wrapped]
         facts = dict(self.facts, wrapped=self.hook.wrapped, calls_left_out=recorder.left_out, **self.trace.facts())
-        neuron_trace.write_profile(self.path, recorder.call_rows(), self.trace, recorder.wall_start_ns, wall_stop_ns, facts)
+        neuron_trace.write_profile(self.path, recorder.call_rows(), self.trace, recorder.wall_start_ns, wall_stop_ns, facts, missed)
         calls = len(recorder.calls)
         say(f"{calls} calls, {self.trace.fetched_bytes} bytes of the runtime's events -> {self.path}")
-        for line in self.trace.troubles():
+        for line in [*self.trace.troubles(), *missed]:
             say(line)
         if calls == 0:
             say("no call of a kernel was seen: spike.SpikeModel is recorded by itself, others by --wrap MODULE:PATH or "
                 "kprof.neuron.record()")
 
 
-def scalene_command(argv, output, program, python=sys.executable):
-    """The command line of Scalene around this module, without it; None where it is not installed."""
+def scalene_command(argv, output, folder, python=sys.executable):
+    """The command line of Scalene around this module, without it; None where it is not installed. `folder`: whose files it samples."""
     try:
         version = importlib.metadata.version("scalene")
     except importlib.metadata.PackageNotFoundError:
         return None
     python, *flags = [python, *subprocess._args_from_interpreter_flags()]
     inner = [os.path.abspath(__file__), "---", "--no-scalene", *argv]
+    # By itself it looks at files beside the program that it runs, which is this module.
+    looked_at = ["--cpu-only", "--program-path", folder]
     if int(version.split(".")[0]) >= 2:
-        return [python, *flags, "-m", "scalene", "run", "--cpu-only", "--profile-only", program, "-o", output, *inner]
-    return [python, *flags, "-m", "scalene", "--cpu-only", "--json", "--profile-only", program, "--outfile", output, *inner]
+        return [python, *flags, "-m", "scalene", "run", *looked_at, "-o", output, *inner]
+    return [python, *flags, "-m", "scalene", *looked_at, "--json", "--outfile", output, *inner]
 
 
 def parse(argv):
@@ -363,9 +369,9 @@ def main(argv=None):
             options.scalene = True  # this is the inner one
         else:
             output = os.path.join(os.path.dirname(path), "scalene_profile.json" if ranks == 1 else f"scalene_profile_rank{rank}.json")
-            program = options.program if options.module else os.path.basename(options.program)
+            folder = os.getcwd() if options.module else os.path.dirname(os.path.abspath(options.program))
             own = len(argv) - len(options.arguments)  # words of ours; the program may have an option of the same name
-            command = scalene_command([word for word in argv[:own] if word != "--scalene"] + argv[own:], output, program)
+            command = scalene_command([word for word in argv[:own] if word != "--scalene"] + argv[own:], output, folder)
             if command is not None:
                 sys.stderr.flush()
                 os.execv(command[0], command)
@@ -382,6 +388,9 @@ def main(argv=None):
     except OSError as error:
         parser.error(f"cannot write beside {path}: {error.strerror}")
     try:
+        # A launcher, or a limit of time, ends a program so: what was recorded is written all the same.
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
         run_program(options)
     finally:
         session.stop()

@@ -262,8 +262,8 @@ class RuntimeTrace:
         return lines
 
 
-def write_profile(path, calls, trace, wall_start_ns, wall_stop_ns, facts):
-    """kernel_profile.json: as nkipy's profiler writes it, with more keys. Whole or not at all."""
+def write_profile(path, calls, trace, wall_start_ns, wall_stop_ns, facts, missed):
+    """kernel_profile.json: as nkipy's profiler writes it, with more keys. Whole or not at all. `missed`: more of what went wrong."""
     fresh = path + ".new"
     with open(fresh, "w", encoding="utf-8") as file:
         file.write('{"kernel_calls": ')
@@ -277,6 +277,6 @@ def write_profile(path, calls, trace, wall_start_ns, wall_stop_ns, facts):
         if separator == ",":
             file.write(json.dumps('],"data_version":2}')[1:-1])
         file.write(f'", "wall_start_ns": {wall_start_ns}, "wall_stop_ns": {wall_stop_ns}, ')
-        file.write(json.dumps(dict(facts, recorder="kprof.neuron", troubles=trace.troubles()))[1:] + "\n")
+        file.write(json.dumps(dict(facts, recorder="kprof.neuron", troubles=[*trace.troubles(), *missed]))[1:] + "\n")
     trace.remove_spool()
     os.replace(fresh, path)

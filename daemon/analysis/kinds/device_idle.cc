@@ -79,6 +79,7 @@ Status AddRowsOf(const NeuronRank& rank, const DeviceIdleTime& idle, size_t most
 
 Result<AnalysisAnswer> AnswerDeviceIdle(const AnalysisTraces& traces, const AnalysisOptions& options,
                                         const StopSignal& stop) {
+  RETURN_IF_ERROR(StillWanted(stop));
   AnalysisAnswer answer(traces);
   int64_t wall_ns = 0;
   int64_t busy_ns = 0;
@@ -86,6 +87,7 @@ Result<AnalysisAnswer> AnswerDeviceIdle(const AnalysisTraces& traces, const Anal
   int64_t unplaced = 0;
   int64_t dropped = 0;
   bool has_some = false;
+  int64_t unknown_ranks = 0;
   for (const NeuronRank& rank : NeuronRanksOf(traces)) {
     MemoryCharge charge(traces.take_memory());
     ASSIGN_OR_RETURN(NeuronEvents events, ReadNeuronEvents(traces, rank, charge, stop));
@@ -97,6 +99,14 @@ Result<AnalysisAnswer> AnswerDeviceIdle(const AnalysisTraces& traces, const Anal
     for (std::string& note : notes) answer.AddNote(std::move(note));
     if (!whole) continue;
     has_some = true;
+    const bool has_placed = std::any_of(events.core_rows.begin(), events.core_rows.end(), [](const NeuronCoreRow& row) {
+      return row.start_ns != kNoValue && row.end_ns != kNoValue;
+    });
+    if (!has_placed) {
+      ++unknown_ranks;
+      for (const NeuronCoreRow& row : events.core_rows) unplaced += row.start_ns == kNoValue || row.end_ns == kNoValue;
+      continue;
+    }
     whole->begin_ns = std::max(whole->begin_ns, SafeTime(options.integer("from").value_or(whole->begin_ns)));
     whole->end_ns =
         std::max(whole->begin_ns, std::min(whole->end_ns, SafeTime(options.integer("to").value_or(whole->end_ns))));
@@ -115,12 +125,17 @@ Result<AnalysisAnswer> AnswerDeviceIdle(const AnalysisTraces& traces, const Anal
                      " ns of executions are outside of the wall time that the profile tells: they do not count");
     }
   }
+  if (unknown_ranks > 0) {
+    answer.AddNote("no execution of " + std::to_string(unknown_ranks) + (unknown_ranks == 1 ? " rank" : " ranks") +
+                   " has a time on the host's clock: how long its device was idle is not known");
+  }
   if (!has_some) answer.AddNote("nothing of a Neuron runtime: import its system trace, or a kernel profile of nkipy");
   if (unplaced > 0) {
-    answer.AddTrust(
-        {"executions_unplaced", std::to_string(unplaced) +
-                                    " executions on a core have no begin or no end on the host's clock: their "
-                                    "time counts as idle"});
+    const std::string what =
+        std::to_string(unplaced) +
+        " executions on a core have no begin or no end on the host's clock: their time is not known, "
+        "and beside others counts as idle";
+    answer.AddTrust({"executions_unplaced", what});
   }
   if (dropped > 0) {
     answer.AddTrust({"events_lost",
@@ -128,7 +143,10 @@ Result<AnalysisAnswer> AnswerDeviceIdle(const AnalysisTraces& traces, const Anal
                          " events of the Neuron runtime were dropped during the capture: time that they would explain "
                          "is unattributed, or counts as idle"});
   }
-  answer.SetFacts({wall_ns, busy_ns, idle_ns, PercentOf(busy_ns, wall_ns)});
+  const bool is_known = wall_ns > 0;
+  answer.SetFacts({is_known ? AnalysisValue(wall_ns) : AnalysisValue(),
+                   is_known ? AnalysisValue(busy_ns) : AnalysisValue(),
+                   is_known ? AnalysisValue(idle_ns) : AnalysisValue(), PercentOf(busy_ns, wall_ns)});
   return answer;
 }
 

@@ -182,6 +182,7 @@ class DmaMaker {
 };
 
 Result<AnalysisAnswer> AnswerDma(const AnalysisTraces& traces, const AnalysisOptions& options, const StopSignal& stop) {
+  RETURN_IF_ERROR(StillWanted(stop));
   AnalysisAnswer answer(traces);
   ASSIGN_OR_RETURN(const ProfileWindow window, WindowOf(options));
   ASSIGN_OR_RETURN(const std::vector<DeviceProfile> profiles, FindDeviceProfiles(traces, stop));
@@ -205,7 +206,7 @@ std::vector<AnalysisColumn> WithTotals(std::vector<AnalysisColumn> columns) {
       {"percent", kReal, "percent", "bytes of all"},
       {"sum_ns", kInteger, "ns", "Of these together"},
       {"active_ns", kInteger, "ns", "The union of them"},
-      {"throughput_bytes_per_s", kReal, "bytes/s", "bytes in active_ns"},
+      {"throughput_bytes_per_s", kReal, "", "Bytes/s; bytes in active_ns"},
       {"mean_bytes", kReal, "bytes", "Of one"},
       {"hidden_ns", kInteger, "ns", "Of active_ns, in which an engine worked, too"},
       {"unhidden_ns", kInteger, "ns", "In which none did"},

@@ -331,6 +331,7 @@ class EnginesMaker {
 
 Result<AnalysisAnswer> AnswerEngines(const AnalysisTraces& traces, const AnalysisOptions& options,
                                      const StopSignal& stop) {
+  RETURN_IF_ERROR(StillWanted(stop));
   AnalysisAnswer answer(traces);
   ASSIGN_OR_RETURN(const ProfileWindow window, WindowOf(options));
   ASSIGN_OR_RETURN(const std::vector<DeviceProfile> profiles, FindDeviceProfiles(traces, stop));

@@ -14,6 +14,7 @@
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/kernel_reports/judged_kernels.h"
 #include "daemon/analysis/functions/neuron/device_profile.h"
+#include "daemon/analysis/functions/neuron/neuron_parts.h"
 
 namespace kprof {
 namespace {
@@ -40,10 +41,9 @@ class FindingsMaker {
       answer_.AddNote("reports of kernels are left out: nobody knows the times of their launches");
     }
     RETURN_IF_ERROR(AddProfiles());
-    // Of a device profile, the rules of traces say nothing.
-    const AnalysisTraces others = WithoutProfiles(parts.with_events());
-    const bool is_profile_alone = others.parts().empty() && !traces_.parts().empty();
-    if (parts.has_events() && !is_profile_alone) RETURN_IF_ERROR(AddEvents(others));
+    const AnalysisTraces others = WithoutNeuron(parts.with_events());
+    const bool is_of_neuron_alone = others.parts().empty() && !traces_.parts().empty();
+    if (parts.has_events() && !is_of_neuron_alone) RETURN_IF_ERROR(AddEvents(others));
     if (!is_of_time && !options_.integer("device")) RETURN_IF_ERROR(AddNeuronRuntime());
     std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     for (auto& [gain_ns, row] : found_) RETURN_IF_ERROR(answer_.AddRow(kFound, std::move(row)));
@@ -89,17 +89,6 @@ class FindingsMaker {
                                                              found.evidence, std::string(found.source)});
     }
     return OkStatus();
-  }
-
-  static AnalysisTraces WithoutProfiles(const AnalysisTraces& traces) {
-    std::vector<TracePart> parts;
-    std::vector<std::string> runs;
-    for (size_t i = 0; i < traces.parts().size(); ++i) {
-      if (IsDeviceProfile(traces.parts()[i])) continue;
-      parts.push_back(traces.parts()[i]);
-      runs.push_back(traces.run(i));
-    }
-    return traces.Of(parts, runs);
   }
 
   Status AddProfiles() {

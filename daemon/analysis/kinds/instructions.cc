@@ -289,6 +289,7 @@ class InstructionsMaker {
 
 Result<AnalysisAnswer> AnswerInstructions(const AnalysisTraces& traces, const AnalysisOptions& options,
                                           const StopSignal& stop) {
+  RETURN_IF_ERROR(StillWanted(stop));
   AnalysisAnswer answer(traces);
   ASSIGN_OR_RETURN(const ProfileWindow window, WindowOf(options));
   ASSIGN_OR_RETURN(const std::vector<DeviceProfile> profiles, FindDeviceProfiles(traces, stop));
@@ -342,7 +343,7 @@ AnalysisKind Instructions() {
                    {"max_ns", kInteger, "ns", "Of the longest one"},
                    {"wait_ns", kInteger, "ns", "For events before them"},
                    {"is_wait", kBoolean, "", "EVENT_SEMAPHORE: no work"},
-                   {"flops", kInteger, "flop", "Null: the profile does not say"},
+                   {"flops", kInteger, "", "FLOP; null: the profile does not say"},
                    {"hbm_bytes", kInteger, "bytes", "Read and written; null, the same"},
                    {"core", kInteger, "", "The physical core within the logical one"}}},
                  {"lines",
@@ -358,7 +359,7 @@ AnalysisKind Instructions() {
                    {"max_ns", kInteger, "ns", "Of the longest one"},
                    {"wait_ns", kInteger, "ns", "For events before them"},
                    {"engines", kJson, "", "The ns of each engine"},
-                   {"flops", kInteger, "flop", "Null: the profile does not say"},
+                   {"flops", kInteger, "", "FLOP; null: the profile does not say"},
                    {"hbm_bytes", kInteger, "bytes", "Read and written; null, the same"}}},
                  {"slowest",
                   {{"run", kText, "", "The run", true},

@@ -244,6 +244,7 @@ Result<NeuronLines> LinesOfRanks(const AnalysisTraces& traces, const std::set<st
 
 Result<AnalysisAnswer> AnswerLines(const AnalysisTraces& traces, const AnalysisOptions& options,
                                    const StopSignal& stop) {
+  RETURN_IF_ERROR(StillWanted(stop));
   AnalysisAnswer answer(traces);
   std::set<std::string> without;
   const std::string& named = options.text("without");

@@ -46,9 +46,13 @@ class BoundsMaker {
                              "the largest active time of tensor, vector, scalar, gpsimd and dma"));
     for (const BoundGap& gap : GapsOf(of_.inputs, bounds_)) {
       const double percent = gap.ns && of_.inputs.total_ns > 0 ? 100 * *gap.ns / of_.inputs.total_ns : 0;
-      RETURN_IF_ERROR(Add(kGapRows, {std::string(gap.name), BoundValue(gap.ns), ShareOf(gap.ns, of_.inputs.total_ns),
-                                     gap.ns ? AnalysisValue(int64_t{percent < kFineGapPercent}) : AnalysisValue(),
-                                     std::string(gap.reading)}));
+      // Less was done than has to be: then one of the two numbers of the profile is of something else.
+      const bool contradicts = gap.ns && *gap.ns < 0;
+      RETURN_IF_ERROR(Add(
+          kGapRows,
+          {std::string(gap.name), BoundValue(gap.ns), ShareOf(gap.ns, of_.inputs.total_ns),
+           gap.ns && !contradicts ? AnalysisValue(int64_t{percent < kFineGapPercent}) : AnalysisValue(),
+           contradicts ? "below 0: the profile's own numbers contradict each other here" : std::string(gap.reading)}));
     }
     for (const BoundChange& change : ChangesOf(of_.inputs, bounds_)) {
       RETURN_IF_ERROR(Add(kChangeRows,
@@ -96,6 +100,7 @@ class BoundsMaker {
 
 Result<AnalysisAnswer> AnswerBounds(const AnalysisTraces& traces, const AnalysisOptions& options,
                                     const StopSignal& stop) {
+  RETURN_IF_ERROR(StillWanted(stop));
   AnalysisAnswer answer(traces);
   ASSIGN_OR_RETURN(const ProfileWindow window, WindowOf(options));
   ASSIGN_OR_RETURN(const std::vector<DeviceProfile> profiles, FindDeviceProfiles(traces, stop));
@@ -132,8 +137,8 @@ AnalysisKind NeuronBounds() {
                 {"end_ns", kInteger, "ns", "Of the window: the end of the last DMA, unless option to does"},
                 {"bottleneck", kText, "", "The engine that is active longest: tensor, vector, scalar, gpsimd, dma"},
                 {"bn_speedup", kReal, "", "Of the window, if the bottleneck ran at its peak; null: not known"},
-                {"tensor_peak", kReal, "flop/s", "Of the core, BF16"},
-                {"dma_peak", kReal, "bytes/s", "Of the core's DMA"}},
+                {"tensor_peak", kReal, "", "FLOP/s; of the core, BF16"},
+                {"dma_peak", kReal, "", "Bytes/s; of the core's DMA"}},
       .tables = {{"bounds",
                   {{"run", kText, "", "The run", true},
                    {"rank", kInteger, "", "The rank; null where nobody knows it"},

@@ -20,6 +20,7 @@
 #include "daemon/analysis/functions/memory_levels.h"
 #include "daemon/analysis/functions/neuron/device_profile.h"
 #include "daemon/analysis/functions/neuron/neuron_first_look.h"
+#include "daemon/analysis/functions/neuron/neuron_parts.h"
 #include "daemon/analysis/kinds/analysis_kinds.h"
 #include "daemon/analysis/operators/busy_time.h"
 #include "daemon/analysis/operators/part_filter.h"
@@ -121,7 +122,9 @@ class SummaryMaker {
 
   // `reports`: the same traces, and the parts that are reports of kernels alone.
   Result<AnalysisAnswer> Make(const AnalysisTraces& reports, const ReportParts& parts) {
-    if (parts.has_events()) RETURN_IF_ERROR(AddEvents());
+    // Without parts there is nothing to ask of the traces, but where there were none at all: then that is said.
+    const bool is_of_neuron_alone = traces_.parts().empty() && !reports.parts().empty();
+    if (parts.has_events() && !is_of_neuron_alone) RETURN_IF_ERROR(AddEvents());
     const bool is_of_time = options_.integer("from") || options_.integer("to") || options_.integer("step");
     if (parts.has_reports() && !is_of_time) {
       ASSIGN_OR_RETURN(measured_, AddReportSummary(reports, options_, stop_, kMeasuredKernels, kTopFindings, answer_));
@@ -475,13 +478,14 @@ void SummaryMaker::SetFacts() {
 Result<AnalysisAnswer> AnswerSummary(const AnalysisTraces& traces, const AnalysisOptions& options,
                                      const StopSignal& stop) {
   const ReportParts parts(traces);
-  ASSIGN_OR_RETURN(AnalysisAnswer answer, SummaryMaker(parts.with_events(), options, stop).Make(traces, parts));
+  const AnalysisTraces others = WithoutNeuron(parts.with_events());
+  ASSIGN_OR_RETURN(AnalysisAnswer answer, SummaryMaker(others, options, stop).Make(traces, parts));
   ASSIGN_OR_RETURN(const std::vector<std::string> looks, LookAtNeuronRuntime(traces, stop));
   for (const std::string& look : looks) answer.AddNote(look);
   for (size_t i = 0; i < traces.parts().size(); ++i) {
     if (!IsDeviceProfile(traces.parts()[i])) continue;
-    answer.AddNote("a device profile of Neuron: kprofctl analyze engines, instructions, dma or neuron-bounds " +
-                   traces.run(i));
+    answer.AddNote("a device profile of Neuron: kprofctl analyze neuron-bounds " + traces.run(i) +
+                   " says what bounds it, engines, instructions and dma more");
     break;
   }
   return answer;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -47,10 +48,12 @@ std::string BoundOfEngine(const std::string& engine) {
   return engine == "dma" ? "memory" : "compute";
 }
 
-void AddStage(const std::string& name, std::optional<double> count, std::optional<double> total_ns, Report& report) {
+void AddStage(const std::string& name, const std::string& bottleneck, std::optional<double> count,
+              std::optional<double> total_ns, Report& report) {
   if (report.stages.size() == kMostNeuronStages || !total_ns || *total_ns <= 0) return;
   ReportStage& stage = report.stages.emplace_back();
   stage.name = name;
+  stage.bottleneck = bottleneck;
   stage.launches = static_cast<int64_t>(count.value_or(1));
   stage.total_ns = total_ns;
   stage.duration_ns = *total_ns / std::max(count.value_or(1), 1.0);
@@ -67,17 +70,27 @@ Status AddEngines(const ReportedRun& of, const StopSignal& stop, Report& report)
   ASSIGN_OR_RETURN(const KindAnswer engines, AskKind("engines", of.traces, {}, stop));
   ASSIGN_OR_RETURN(const KindAnswer bounds, AskKind("neuron-bounds", of.traces, {}, stop));
   const AnswerTable rows = engines.table("engines");
-  for (size_t row = 0; row < rows.size(); ++row) {
-    AddStage(rows.Text(row, "engine") + " engine", std::nullopt, rows.Number(row, "active_ns"), report);
-    if (!report.stages.empty()) report.stages.back().bottleneck = BoundOfEngine(rows.Text(row, "engine"));
-  }
   const AnswerTable dma = engines.table("dma");
+  std::set<double> cores;
+  for (size_t row = 0; row < rows.size(); ++row) cores.insert(rows.Number(row, "core").value_or(0));
+  const auto of_core = [&cores](const AnswerTable& table, size_t row) {
+    return cores.size() < 2 ? std::string() : ", core " + NumberText(table.Number(row, "core"), 0);
+  };
+  for (size_t row = 0; row < rows.size(); ++row) {
+    AddStage(rows.Text(row, "engine") + " engine" + of_core(rows, row), BoundOfEngine(rows.Text(row, "engine")),
+             std::nullopt, rows.Number(row, "active_ns"), report);
+  }
   for (size_t row = 0; row < dma.size(); ++row) {
-    AddStage("dma", std::nullopt, dma.Number(row, "active_ns"), report);
-    if (!report.stages.empty()) report.stages.back().bottleneck = "memory";
+    AddStage("dma" + of_core(dma, row), "memory", std::nullopt, dma.Number(row, "active_ns"), report);
   }
   SortStages(report);
   report.measured_ns = FactNumber(engines, "total_ns");
+  if (report.stages.empty()) {
+    report.bottleneck = "Unknown";
+    report.root_cause = "The profile has counters of a summary alone, and no instructions: kprofctl analyze engines " +
+                        report.run_id + " shows them.";
+    return OkStatus();
+  }
   const std::string slowest = FactText(bounds, "bottleneck");
   const std::optional<double> active_percent = FactNumber(engines, "active_percent");
   const std::string bound = BoundOfEngine(slowest);
@@ -104,7 +117,7 @@ Status AddExecutedKernels(const ReportedRun& of, const StopSignal& stop, Report&
   const AnswerTable rows = lines.table("kernels");
   for (size_t row = 0; row < rows.size(); ++row) {
     const std::string kernel = rows.Text(row, "kernel");
-    AddStage(kernel.empty() ? "(no kernel is known)" : kernel, rows.Number(row, "executions"),
+    AddStage(kernel.empty() ? "(no kernel is known)" : kernel, "", rows.Number(row, "executions"),
              rows.Number(row, "nc_ns"), report);
     report.measured_ns = report.measured_ns.value_or(0) + rows.Number(row, "nc_ns").value_or(0);
   }

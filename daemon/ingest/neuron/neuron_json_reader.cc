@@ -31,7 +31,7 @@ bool IsHash(std::string_view text) {
   });
 }
 
-// The keys n_<hash> and s_<hash>.
+// The keys n_<hash>, of a device profile, and s_<hash>, of a runtime's trace.
 bool IsSummaryKey(std::string_view key) {
   return (key.starts_with("n_") || key.starts_with("s_")) && IsHash(key.substr(2));
 }
@@ -50,7 +50,9 @@ size_t FindProfileBegin(std::string_view text) {
     if (value == text.npos) continue;
     const std::string_view name = text.substr(key, key_end - key);
     if (text[value] == '[' && FindProfileTableOfJson(name) != nullptr) return at;
-    if (text[value] == '{' && IsSummaryKey(name)) return at;
+    // The summary of a runtime's trace alone has counts of events, and nothing of a device.
+    const bool has_device = name.starts_with("n_") || text.find("\"n_", value) != text.npos;
+    if (text[value] == '{' && IsSummaryKey(name) && has_device) return at;
   }
   return text.npos;
 }

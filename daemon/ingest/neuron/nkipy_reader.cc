@@ -10,6 +10,7 @@
 #include "daemon/ingest/neuron/system_trace_reader.h"
 #include "daemon/ingest/neuron/text_cursor.h"
 #include "daemon/ingest/text/json_text.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
@@ -87,6 +88,12 @@ class NkipyReading {
       return ReadEvents(cursor_, text_);
     }
     const bool is_plain = first != '{' && first != '[';
+    if (key == "troubles" && first == '[') {
+      ASSIGN_OR_RETURN(const std::optional<std::string_view> list, cursor_.Value());
+      if (!list) return Cut();
+      WarnOfTroubles(*list);
+      return OkStatus();
+    }
     if (!is_plain) {
       ASSIGN_OR_RETURN(const bool is_whole, cursor_.SkipValue());
       return is_whole ? OkStatus() : Cut();
@@ -108,6 +115,19 @@ class NkipyReading {
   Status Cut() {
     is_cut_ = true;
     return OkStatus();
+  }
+
+  // What went wrong while it was recorded, as the recorder says it: a list of texts.
+  void WarnOfTroubles(std::string_view list) {
+    constexpr int kMostTroubles = 20;
+    int told = 0;
+    for (size_t at = list.find('"'); at != list.npos && told < kMostTroubles; at = list.find('"', at + 1), ++told) {
+      const char* const end = FindStringEnd(list.data() + at + 1, list.data() + list.size());
+      if (end == nullptr) return;
+      const size_t text_end = static_cast<size_t>(end - list.data());
+      sink_.Warn("its recorder says: " + ReadableText(UnescapeJson(list.substr(at + 1, text_end - at - 1))));
+      at = text_end;
+    }
   }
 
   Status ReadCalls() {
@@ -132,7 +152,9 @@ class NkipyReading {
     const bool is_whole = ForEachMember(
         object.data(), object.data() + object.size(),
         [&](std::string_view key, std::string_view value) {
-          if (key == "filename" || key == "file") call.file = rows_.TextOfValue(value);
+          // The recorder's word for a call whose place it did not find.
+          const bool is_nowhere = value == "\"<unknown>\"";
+          if ((key == "filename" || key == "file") && !is_nowhere) call.file = rows_.TextOfValue(value);
           if (key == "kernel_name" || key == "kernel") call.kernel = rows_.TextOfValue(value);
           if (key == "lineno" || key == "line") set(call.line, value);
           if (key == "call_index") set(call.call_index, value);
@@ -149,7 +171,7 @@ class NkipyReading {
       ++odd_calls_;
       return OkStatus();
     }
-    if (call.line != kNoValue && call.line < 0) call.line = kNoValue;
+    if (call.line != kNoValue && (call.line < 0 || call.file == 0)) call.line = kNoValue;
     if (call.end_ns != kNoValue && call.start_ns != kNoValue && call.end_ns < call.start_ns) call.end_ns = kNoValue;
     ++calls_;
     return rows_.Write(call);

@@ -85,13 +85,13 @@ uint32_t SystemEventPairing::ChooseOther(const NeuronEvent& event, bool is_end) 
   narrow([&](const NeuronEvent& other) { return other.exec_id == event.exec_id && event.exec_id != kNoValue; });
   narrow([&](const NeuronEvent& other) { return other.thread == event.thread; });
   if (candidates_.size() == 1) return candidates_.front();
-  ++ambiguous_;
   // Both clocks tell how long it took: where they agree best, it is the one. Else the one that came first.
   std::sort(candidates_.begin(), candidates_.end(), [this](uint32_t a, uint32_t b) {
     return std::pair(halves_[a].event.start_ns, a) < std::pair(halves_[b].event.start_ns, b);
   });
   uint32_t best = candidates_.front();
   uint64_t least_ns = UINT64_MAX;
+  uint64_t second_ns = UINT64_MAX;
   for (const uint32_t at : candidates_) {
     const NeuronEvent& begin = is_end ? halves_[at].event : event;
     const NeuronEvent& end = is_end ? event : halves_[at].event;
@@ -102,10 +102,16 @@ uint32_t SystemEventPairing::ChooseOther(const NeuronEvent& event, bool is_end) 
     const bool is_one_clock = begin.start_ns == begin.device_start_ns;
     if (is_one_clock && device_ns < 0) continue;
     const auto odd_ns = static_cast<uint64_t>(is_one_clock ? device_ns : std::abs(device_ns - host_ns));
-    if (odd_ns >= least_ns) continue;
+    if (odd_ns >= least_ns) {
+      second_ns = std::min(second_ns, odd_ns);
+      continue;
+    }
+    second_ns = least_ns;
     least_ns = odd_ns;
     best = at;
   }
+  // Where one agrees better than all others, the clocks have decided it.
+  if (least_ns == second_ns) ++ambiguous_;
   return best;
 }
 

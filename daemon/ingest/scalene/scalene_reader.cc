@@ -123,7 +123,8 @@ class ScaleneReading {
             has_files = true;
             status = ReadFiles(value);
           } else {
-            Keep(kNoValue, key, value);
+            // Command lines have passwords and tokens: they stay where they were typed.
+            if (key != "args") Keep(kNoValue, key, value);
             status = See(key, value);
           }
           return status.ok();
@@ -145,6 +146,7 @@ class ScaleneReading {
   void Keep(int64_t file, std::string_view key, std::string_view value) {
     builder_.AddSideRow(ScaleneProfileTable(), std::array<int64_t, 3>{file, builder_.Text(UnescapeJson(key)),
                                                                       builder_.Text(CompactJson(value))});
+    ++rows_;
   }
 
   Status See(std::string_view key, std::string_view value) {

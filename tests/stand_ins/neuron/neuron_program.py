@@ -89,7 +89,7 @@ def do_capture(node, behaviour, flags):
             fail(f'level=fatal msg="failed to read input {name}: no such file or directory"')
     if len(flags.inputs) % 2:
         fail('level=fatal msg="inputs are pairs of a name and a file, error"')
-    executions = flags.num_exec or max(flags.profile_nth_exec, 1)
+    executions = flags.num_exec or 1  # as neuron-explorer
     nth = flags.profile_nth_exec
     if behaviour.get("no_ntff") or (nth and executions < nth):
         return

@@ -157,6 +157,10 @@ TEST(SourcePattern, IsATextOrAnExpressionBetweenSlashes) {
   EXPECT_FALSE(fits("/model\\.py/", "/w/modelxpy:12"));
   EXPECT_TRUE(fits("//", "a:1"));
   EXPECT_FALSE(SourcePattern::Read(std::string(300, 'a')).ok());
+  for (const char* other : {"/py:(23|25)/", "/py:2[35]/", "/\\d+/", "/2+/"}) {
+    EXPECT_EQ(SourcePattern::Read(other).status().code(), ErrorCode::kUsage) << other;
+  }
+  EXPECT_TRUE(SourcePattern::Read("/a\\.py:2.*/").ok());
 }
 
 TEST(SourcePattern, TakesNoLongerForAHostileExpression) {

@@ -118,7 +118,7 @@ TEST_P(NeuronLines, AreWordForWord) {
   EXPECT_THAT(plan->environment, Not(Contains(StartsWith("KPROF_TOOL_PATH"))));
 }
 
-#define CAPTURE "/opt/neuron-explorer capture -n file.neff -s OUT/profile.ntff --profile-nth-exec=2"
+#define CAPTURE "/opt/neuron-explorer capture -n file.neff -s OUT/profile.ntff --profile-nth-exec=2 --num-exec=2"
 
 INSTANTIATE_TEST_SUITE_P(
     Neuron, NeuronLines,
@@ -234,9 +234,11 @@ TEST(NeuronOfACommand, ProfilesTheNewestNeffThatItLeft) {
   }
   const Result<NextSteps> next = planned.Next(0);
   ASSERT_TRUE(next.ok()) << next.status().ToString();
-  EXPECT_THAT(Lines(planned, next->steps),
-              ElementsAre("/opt/neuron-explorer capture -n CWD/cache/b.neff -s OUT/profile.ntff --profile-nth-exec=2",
-                          "/bin/cp --reflink=auto -- CWD/cache/b.neff OUT/b.neff (optional)"));
+  EXPECT_THAT(
+      Lines(planned, next->steps),
+      ElementsAre(
+          "/opt/neuron-explorer capture -n CWD/cache/b.neff -s OUT/profile.ntff --profile-nth-exec=2 --num-exec=2",
+          "/bin/cp --reflink=auto -- CWD/cache/b.neff OUT/b.neff (optional)"));
   EXPECT_THAT(next->notes, ElementsAre(AllOf(StartsWith("neff_chosen: "), HasSubstr("2 NEFFs"), HasSubstr("a.neff"))));
   planned.Write("profile_exec_2.ntff", NtffBytes());
   EXPECT_THAT(planned.Text(planned.Next(1)->steps[0].argv), HasSubstr("view -n CWD/cache/b.neff "));
@@ -260,8 +262,10 @@ TEST(NeuronOfACommand, FindsANeffAmongTheFilesOfTheRun) {
   planned.Write("own.neff", "1");
   const Result<NextSteps> next = planned.Next(0);
   ASSERT_TRUE(next.ok()) << next.status().ToString();
-  EXPECT_THAT(Lines(planned, next->steps),
-              ElementsAre("/opt/neuron-explorer capture -n OUT/own.neff -s OUT/profile.ntff --profile-nth-exec=2"));
+  EXPECT_THAT(
+      Lines(planned, next->steps),
+      ElementsAre(
+          "/opt/neuron-explorer capture -n OUT/own.neff -s OUT/profile.ntff --profile-nth-exec=2 --num-exec=2"));
 }
 
 TEST(NeuronOfACommand, SaysThatANeffIsOlder) {

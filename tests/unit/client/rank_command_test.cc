@@ -31,6 +31,9 @@ TEST(RankOfAJob, IsReadAsTorchrunSetsIt) {
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(*job, (RankOfJob{5, 1, 8, 4, "10.0.0.1:29500"}));
   EXPECT_EQ(ReadRankOfJob(Variables({{"TORCHELASTIC_RUN_ID", "night"}}))->job, "night");
+  // A launcher that does not say how many ranks are here has all of them here: each has the same share.
+  EXPECT_EQ(*ReadRankOfJob(Variables({{"RANK", "0"}, {"LOCAL_RANK", "0"}, {"WORLD_SIZE", "2"}})),
+            (RankOfJob{0, 0, 2, 2, ""}));
 }
 
 TEST(RankOfAJob, IsTheOnlyOneWithoutALauncher) {

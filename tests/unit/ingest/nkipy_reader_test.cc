@@ -59,6 +59,16 @@ TEST(NkipyReader, TakesOlderProfilesAndThoseWithoutATrace) {
   EXPECT_THAT(texts.warnings, IsEmpty());
 }
 
+TEST(NkipyReader, SaysWhatItsRecorderHadTroubleWith) {
+  BatchTexts texts;
+  ASSERT_TRUE(ReadProfileInto(
+                  texts, R"({"kernel_calls":[],"events_json":"","troubles":["no events of the runtime: no \"libnrt\"",)"
+                         R"( "3 fetches failed"]})")
+                  .ok());
+  EXPECT_THAT(texts.warnings, ElementsAre("its recorder says: no events of the runtime: no \"libnrt\"",
+                                          "its recorder says: 3 fetches failed"));
+}
+
 TEST(NkipyReader, TakesWhatARecorderTellsBesides) {
   BatchTexts texts;
   ASSERT_TRUE(ReadProfileInto(

@@ -158,14 +158,16 @@ class BoundInputsReader {
     }
     const std::optional<double> necessary = profile_.Find("inputs_outputs_weights_size_bytes");
     std::string& no_reloads = of.basis["memory_bound_ideal_no_reloads"];
-    if (asked_.is_whole() && necessary) {
+    if (asked_.is_whole() && is_one_core_ && necessary) {
       of.inputs.necessary_bytes = *necessary;
       no_reloads = "summary: inputs_outputs_weights_size_bytes";
-    } else if (tensors_.is_known) {
+    } else if (is_one_core_ && tensors_.is_known) {
       of.inputs.necessary_bytes = static_cast<double>(tensors_.necessary);
       no_reloads = "tensors: the sizes of inputs, outputs and weights";
     } else {
-      of.unknown["memory_bound_ideal_no_reloads"] = "the profile does not say the sizes of inputs and outputs";
+      of.unknown["memory_bound_ideal_no_reloads"] =
+          is_one_core_ ? "the profile does not say the sizes of inputs and outputs"
+                       : "inputs and outputs are told for all cores together: which core needs what is not known";
     }
     if (!of.inputs.dma_peak) {
       for (const char* const bound : {"memory_bound_ideal", "memory_bound_ideal_no_reloads"}) {

@@ -440,8 +440,9 @@ NeuronReading ReadingOf(const NeuronHostCall& host, const NeuronExecution* execu
     reading.explicit_async = 1;
     return reading;
   }
-  const bool is_seen = execution != nullptr && host.end_ns != kNoValue && execution->start_ns != kNoValue &&
-                       execution->end_ns != kNoValue;
+  // One without a length is a moment: when it returned is not known.
+  const bool is_seen = execution != nullptr && host.end_ns != kNoValue && host.end_ns > host.start_ns &&
+                       execution->start_ns != kNoValue && execution->end_ns != kNoValue;
   if (!is_seen) {
     reading.unseen = 1;
     return reading;

@@ -1,5 +1,7 @@
 #include "daemon/analysis/functions/neuron/neuron_events.h"
 
+#include "daemon/analysis/functions/neuron/neuron_parts.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -277,10 +279,7 @@ std::optional<IdleCategory> IdleCategoryOf(std::string_view event_type) {
 std::vector<NeuronRank> NeuronRanksOf(const AnalysisTraces& traces) {
   std::vector<NeuronRank> ranks;
   for (size_t part = 0; part < traces.parts().size(); ++part) {
-    PartReader& reader = *traces.parts()[part].reader;
-    const bool has_some = reader.FindSideTable(NeuronEventSideTable().name) != nullptr ||
-                          reader.FindSideTable(NeuronCallSideTable().name) != nullptr;
-    if (!has_some) continue;
+    if (!IsNeuronRuntimePart(traces.parts()[part])) continue;
     const std::optional<int64_t> rank = traces.parts()[part].rank;
     const auto of = std::find_if(ranks.begin(), ranks.end(), [&](const NeuronRank& known) {
       return known.run == traces.run(part) && known.rank == rank;

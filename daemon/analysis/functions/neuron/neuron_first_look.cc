@@ -49,10 +49,13 @@ Result<std::string> LookAtRank(const AnalysisTraces& traces, const NeuronRank& r
   std::string text = "Neuron runtime" + (rank.rank ? " of rank " + std::to_string(*rank.rank) : std::string()) + ": ";
   std::vector<std::string> notes;
   const std::optional<Interval> whole = NeuronWallOf(events, notes);
+  const std::vector<Interval> busy = NeuronBusyOf(events);
   if (!whole || all.executions == 0) {
     text += "no execution on a device is in the trace";
+  } else if (busy.empty()) {
+    text += std::to_string(all.executions) + " executions took " + MillisText(all.nc_ns) +
+            " of the device's time; when they ran is not known, as no sync point puts its clock beside the host's";
   } else {
-    const std::vector<Interval> busy = NeuronBusyOf(events);
     const DeviceIdleTime idle = IdleTimeOf(*whole, busy, std::move(events.categorised));
     const int64_t wall_ns = whole->end_ns - whole->begin_ns;
     text += "the device ran " + MillisText(idle.busy_ns) + " of " + MillisText(wall_ns) + " (" +

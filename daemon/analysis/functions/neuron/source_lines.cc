@@ -171,6 +171,29 @@ Result<size_t> SourceLines::Find(ProfileTexts& texts, int64_t file, int64_t line
   return size_t{0};
 }
 
+namespace {
+
+// Signs of other languages of patterns would fit nothing, without a word.
+Status CheckExpression(const std::string& text) {
+  constexpr std::string_view kOthers = "[](){}|+?";
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool is_escape = text[i] == '\\' && i + 1 < text.size();
+    const bool is_other =
+        is_escape ? kLetters.find(text[i + 1]) != kLetters.npos : kOthers.find(text[i]) != kOthers.npos;
+    if (is_other) {
+      return Fail(ErrorCode::kUsage, "read option source",
+                  "'" + text.substr(i, is_escape ? 2 : 1) + "' at byte " + std::to_string(i + 2) +
+                      " is no sign of its patterns",
+                  "it knows . * ^ and $; a backslash before any other sign takes that as it is");
+    }
+    if (is_escape) ++i;
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Result<SourcePattern> SourcePattern::Read(const std::string& text) {
   if (text.size() > kMostBytes) {
     return Fail(ErrorCode::kUsage, "read option source", "it has more than 256 bytes", "give a shorter one");
@@ -178,6 +201,7 @@ Result<SourcePattern> SourcePattern::Read(const std::string& text) {
   SourcePattern pattern;
   pattern.is_expression_ = text.size() >= 2 && text.front() == '/' && text.back() == '/';
   pattern.text_ = pattern.is_expression_ ? text.substr(1, text.size() - 2) : text;
+  if (pattern.is_expression_) RETURN_IF_ERROR(CheckExpression(pattern.text_));
   return pattern;
 }
 
