@@ -27,12 +27,13 @@ std::string ConfigurationTable(const Report& report) {
   constexpr std::string_view kAlways[] = {"b", "s", "t", "dtype"};
   std::vector<std::pair<std::string, std::string>> columns;
   for (const std::string_view name : kAlways) columns.emplace_back(name, kUnknownNumber);
-  for (const auto& [name, value] : report.configuration) {
-    const auto known = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return one.first == name; });
+  for (const auto& given : report.configuration) {
+    const auto known =
+        std::find_if(columns.begin(), columns.end(), [&given](const auto& one) { return one.first == given.first; });
     if (known == columns.end()) {
-      columns.emplace_back(name, value);
+      columns.push_back(given);
     } else {
-      known->second = value;
+      known->second = given.second;
     }
   }
   std::vector<std::string> names;
