@@ -215,7 +215,7 @@ Result<std::vector<ToolStep>> ProbeNeuron(const PlanInput& input) {
   return AskNeuronProgram(input);
 }
 
-// What the framework has to do so that the NEFF is left, and with the sources' lines in it.
+// Variables by which the framework leaves the NEFF, with the sources' lines in it.
 void SetCompilation(const ToolOptions& options, std::vector<std::string>& environment) {
   SetVariable(environment, "NEURON_FRAMEWORK_DEBUG=1");
   if (options.IsOn("debug-info")) {

@@ -23,7 +23,7 @@ namespace {
 constexpr double kNsPerMs = 1e6;
 constexpr double kNsPerSecond = 1e9;
 
-// What is made anew: a profile that was merged before has them of that time.
+// Members that each merge makes anew: those of an earlier one go.
 constexpr std::string_view kLineKeys[] = {"nc_time_ms",
                                           "nc_core_time_ms",
                                           "nc_percent",
@@ -48,7 +48,7 @@ std::string Quoted(std::string_view text) {
   return json;
 }
 
-// Of the line, the function or the whole.
+// Sets the times of a line or a function.
 void SetTimes(const NeuronSums& sums, const NeuronSums& all, JsonMembers& members) {
   const auto percent = [](int64_t part, int64_t whole) {
     return NumberJson(whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0);
@@ -209,7 +209,7 @@ class ScaleneMerge {
     return OkStatus();
   }
 
-  // What an earlier merge added.
+  // Removes what an earlier merge added.
   void Forget() {
     for (ScaleneFile& file : profile_.files) {
       std::erase_if(file.functions, [](const JsonMembers& one) { return one.Find("nc_time_ms") != nullptr; });

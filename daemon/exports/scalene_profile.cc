@@ -17,7 +17,7 @@ struct EmptyMember {
   std::string_view json;
 };
 
-// What every line and every function has.
+// The members of every line and every function.
 constexpr EmptyMember kOfLine[] = {{"n_cpu_percent_python", "0.0"},
                                    {"n_cpu_percent_c", "0.0"},
                                    {"n_sys_percent", "0.0"},

@@ -47,7 +47,7 @@ if __name__ == "__main__" and __package__ in (None, "", "scalene"):  # Scalene r
 
 from kprof import neuron_trace
 
-# Of a call the line that is shown is the first one outside of these packages.
+# A call is shown at the first line outside of these packages.
 RUNTIME_PACKAGES = frozenset((
     "spike", "nkipy", "torch", "torch_neuronx", "torch_xla", "libneuronxla", "neuronxcc", "neuronxlib", "nki", "jax", "jaxlib",
     "jax_neuronx", "vllm_neuron", "kprof", "scalene", "contextlib", "functools", "threading", "importlib", "runpy"))

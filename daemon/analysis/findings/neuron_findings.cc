@@ -222,7 +222,7 @@ Result<double> ReadLostMarks(const AnalysisTraces& traces, const DeviceProfile& 
   return marks;
 }
 
-// Of the rows that say it; nothing where the profile has no such table.
+// The sum of the rows of throttling; nothing where the profile has no such table.
 Result<std::optional<double>> ReadThrottledNs(const AnalysisTraces& traces, const DeviceProfile& profile,
                                               const StopSignal& stop) {
   using enum NeuronFactColumn;

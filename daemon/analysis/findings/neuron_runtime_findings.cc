@@ -20,7 +20,7 @@ constexpr const char* kExplorerVariables =
 constexpr const char* kSystemProfiles =
     "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/tools/neuron-explorer/overview-system-profiles.html";
 
-// What is known of one rank.
+// The figures of one rank that rules ask for.
 struct RankMeasures {
   const DeviceIdleTime& idle;
   const NeuronTotals& totals;
@@ -30,7 +30,7 @@ struct RankMeasures {
   int64_t transfers_ns() const {
     return SaturatingSum(idle_ns(IdleCategory::kD2hTransfer), idle_ns(IdleCategory::kH2dTransfer));
   }
-  // What requests that return at once can hide: the device waits for nothing but the next one.
+  // The idle time between executions in which the host submits. Requests that return at once hide it.
   int64_t between_ns() const {
     int64_t between_ns = 0;
     for (const DeviceGap& gap : idle.gaps) {

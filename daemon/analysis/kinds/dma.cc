@@ -197,7 +197,7 @@ Result<AnalysisAnswer> AnswerDma(const AnalysisTraces& traces, const AnalysisOpt
   return answer;
 }
 
-// What a row of queues and one of kinds of queues have in common.
+// The columns that queues and kinds of queues have in common.
 std::vector<AnalysisColumn> WithTotals(std::vector<AnalysisColumn> columns) {
   using enum AnalysisType;
   const std::vector<AnalysisColumn> totals = {

@@ -75,7 +75,7 @@ class EnginesMaker {
                RealValue(told), DifferenceOf(active, told)}));
     }
     if (!work_.engines.empty()) return OkStatus();
-    // Of a summary alone.
+    // The profile is a summary alone.
     for (const std::string_view name : kEngineNames) {
       const std::string prefix = std::string(name) + "_engine_";
       const std::optional<int64_t> active = profile_.FindWhole(prefix + "active_time");

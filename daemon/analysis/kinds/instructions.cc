@@ -32,7 +32,7 @@ constexpr AnalysisOption kInstructionChoice[] = {
     {"slowest", AnalysisType::kInteger, "20", "", "So many of the longest instructions", "", 0, false, kMostSlowest},
 };
 
-// Of some instructions.
+// The sums of some instructions.
 struct InstructionTotal {
   int64_t count = 0;
   int64_t sum_ns = 0;

@@ -35,7 +35,7 @@ AnalysisValue RatioValue(std::optional<double> ratio) {
   return ratio ? AnalysisValue(*ratio) : AnalysisValue();
 }
 
-// What a row has behind its place.
+// The cells of a row behind its place.
 AnalysisAnswer::Row SumsRow(const NeuronSums& sums, const NeuronSums& all) {
   return {sums.executions,
           sums.nc_ns,

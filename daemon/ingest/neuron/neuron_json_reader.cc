@@ -108,7 +108,7 @@ void ForMembers(std::string_view object, const See& see) {
   }
 }
 
-// What of a profile has to be known before its rows.
+// The facts of a profile that have to be known before its rows.
 struct ProfileScale {
   int64_t units_per_ns = 1;
   std::string kernel;

@@ -481,7 +481,7 @@ Status ColumnReader::TakeValues(size_t count, std::vector<int64_t>& values) {
   return OkStatus();
 }
 
-// Of lists, which take values one by one.
+// The values of lists, taken one by one.
 Status ColumnReader::TakeTexts(size_t count, std::vector<std::string>& texts) {
   for (size_t i = 0; i < count; ++i) {
     int64_t raw = 0;

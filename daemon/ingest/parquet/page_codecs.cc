@@ -9,7 +9,7 @@
 namespace kprof {
 namespace {
 
-// Where bytes are put, with copies of what stands before.
+// The place for unpacked bytes, which may copy what stands before them.
 class UnpackedBytes {
  public:
   explicit UnpackedBytes(std::span<char> out) : out_(out) {}

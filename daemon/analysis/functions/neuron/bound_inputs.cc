@@ -53,7 +53,7 @@ struct RowExtent {
 };
 using CoreExtents = std::map<int64_t, RowExtent>;
 
-// Of DMA: packets and transfers.
+// The work of DMA: packets and transfers.
 Result<CoreExtents> ReadDmaExtents(const AnalysisTraces& traces, const DeviceProfile& profile, const StopSignal& stop) {
   using enum NeuronDmaColumn;
   CoreExtents extents;

@@ -157,7 +157,7 @@ class TrafficReader {
   const StopSignal& stop_;
   DmaTraffic made_;
   int64_t packets_ = 0;
-  // Of packets, of transfers.
+  // The first of each two is about packets, the second about transfers.
   std::array<std::map<std::tuple<int64_t, std::string, std::string>, DmaTotal>, 2> queues_;
   std::array<std::map<std::pair<int64_t, std::string>, DmaTotal>, 2> types_;
   std::array<std::map<std::string, MovedVariable>, 2> variables_;

@@ -317,7 +317,7 @@ class Attributing {
     }
   }
 
-  // What begins within a call on its thread is the call's; of several calls around it, the innermost one's.
+  // A host call belongs to the innermost program call around its beginning, on its thread.
   void CallsByTime() {
     Enclosing<int> calls;
     for (size_t call = 0; call < events_.calls.size(); ++call) {
@@ -385,7 +385,7 @@ class Attributing {
     return std::none_of(all_.executions.begin(), all_.executions.end(), is_other);
   }
 
-  // What one of the two knows the other knows.
+  // An execution gets the program call of its host call, and the host call that of its execution.
   void TakeOver() {
     for (size_t i = 0; i < all_.executions.size(); ++i) {
       const size_t host = all_.host_of_execution[i];

@@ -29,7 +29,7 @@ constexpr CategoryType kCategoryTypes[] = {
 constexpr std::string_view kLinkTypes[] = {"kbl_exec_pre", "kmgr_exec_core", "kbl_exec_wait", "kbl_exec_post",
                                            "nrt_model_submit"};
 
-// What a type of events is for.
+// The uses of a type of events.
 struct TypeUse {
   bool is_execution = false;
   bool is_host_call = false;
