@@ -1,6 +1,7 @@
 // How busy a Neuron device is, and what it waits for. Docs: docs/analyses/device-idle.md.
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,6 +111,13 @@ Result<AnalysisAnswer> AnswerDeviceIdle(const AnalysisTraces& traces, const Anal
     whole->begin_ns = std::max(whole->begin_ns, SafeTime(options.integer("from").value_or(whole->begin_ns)));
     whole->end_ns =
         std::max(whole->begin_ns, std::min(whole->end_ns, SafeTime(options.integer("to").value_or(whole->end_ns))));
+    std::set<NeuronCoreKey> cores;
+    for (const NeuronCoreRow& row : events.core_rows) cores.insert(row.of);
+    if (cores.size() > 1) {
+      answer.AddNote(std::to_string(cores.size()) + " logical NeuronCores" +
+                     (rank.rank ? " of rank " + std::to_string(*rank.rank) : std::string()) +
+                     " are taken together: the time in which any of them ran is busy, and each alone may idle longer");
+    }
     RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(events.core_rows.size() * sizeof(Interval))));
     const std::vector<Interval> busy = NeuronBusyOf(events);
     const DeviceIdleTime idle = IdleTimeOf(*whole, busy, std::move(events.categorised));

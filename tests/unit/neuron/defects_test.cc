@@ -115,6 +115,20 @@ class NeuronDefects : public testing::Test {
 
 using Rows = std::vector<std::string>;
 
+// Each is busy half of the time.
+TEST_F(NeuronDefects, IdleTimeOfSeveralCoresSaysThatTheyAreTakenTogether) {
+  traces_.Add(MadeProfile().Core(0, 0, 50, 0, 0, 0).Core(1, 50, 100, 1, 1, 1).Text());
+  const AnalysisAnswer both = traces_.Ask("device-idle");
+  EXPECT_EQ(FactMs(both, "idle_ns"), 0);
+  EXPECT_THAT(both.notes(), testing::Contains(testing::HasSubstr("2 logical NeuronCores are taken together")));
+}
+
+TEST_F(NeuronDefects, OneCoreIsItself) {
+  traces_.Add(MadeProfile().Core(0, 0, 50, 0, 0).Core(1, 70, 100, 0, 1).Text());
+  EXPECT_THAT(traces_.Ask("device-idle").notes(),
+              testing::Not(testing::Contains(testing::HasSubstr("taken together"))));
+}
+
 TEST_F(NeuronDefects, TwoPhysicalCoresAreOneExecution) {
   traces_.Add(MadeProfile()
                   .Call("/w/m.py", 1, "first")
