@@ -244,10 +244,19 @@ class Client:
         return self.json("wait", run, expect=expect, **options)
 
     def wait_for_state(self, run, *states, limit_s=LIMIT_S):
+        found = {}
+
         def look():
-            found = self.show(run)
-            return found if found["state"] in states else None
-        return wait_until(look, f"run {run} to be {' or '.join(states)}", limit_s, every_s=0.02)
+            found.update(self.show(run))
+            if found["state"] in states:
+                return found
+            if found["ended_ns"] is not None:
+                raise AssertionError(f"run {run} has ended instead of being {' or '.join(states)}: {found}")
+            return None
+        try:
+            return wait_until(look, f"run {run} to be {' or '.join(states)}", limit_s, every_s=0.02)
+        except AssertionError as late:
+            raise AssertionError(f"{late}; it is {found.get('state')}, {self.run('devices').text}") from late
 
 
 def read_line(stream):

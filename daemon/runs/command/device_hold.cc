@@ -221,7 +221,7 @@ void DeviceHold::EndWatching() {
   watch_->End([this](WatchedDevices seen) {
     seen_ = std::move(seen);
     watched_ = true;
-    if (is_over_) OnePartOver();
+    if (is_over_) GiveClocksBack();
   });
 }
 
@@ -231,7 +231,7 @@ void DeviceHold::End(std::function<void(WatchedDevices)> ended) {
   is_over_ = hurry_ = true;
   on_ready_ = nullptr;
   count_limit_.Cancel();
-  owed_ = 4;
+  owed_ = 3;
   if (has_pause_) {
     context_.profiler_pause->Resume(HolderOf(run_.id), [this, alive = std::weak_ptr<bool>(alive_)] {
       if (!alive.expired()) OnePartOver();
@@ -240,15 +240,16 @@ void DeviceHold::End(std::function<void(WatchedDevices)> ended) {
     OnePartOver();
   }
   EndWatching();
-  if (!watch_ || watched_) OnePartOver();
-  if (has_clocks_) {
-    ReleaseClocks(context_, ClocksOf(run_), [this, alive = std::weak_ptr<bool>(alive_)] {
-      if (!alive.expired()) OnePartOver();
-    });
-  } else {
-    OnePartOver();
-  }
+  if (!watch_ || watched_) GiveClocksBack();
   OnePartOver();
+}
+
+// Only when it is no longer watched: what a device without its lock does is not the run's.
+void DeviceHold::GiveClocksBack() {
+  if (!has_clocks_) return OnePartOver();
+  ReleaseClocks(context_, ClocksOf(run_), [this, alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired()) OnePartOver();
+  });
 }
 
 void DeviceHold::OnePartOver() {

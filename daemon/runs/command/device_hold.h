@@ -100,6 +100,7 @@ class DeviceHold {
   void LetCool();
   void CountFirst();
   void BeReady();
+  void GiveClocksBack();
   void OnePartOver();
 
   const RunContext context_;
