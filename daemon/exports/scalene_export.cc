@@ -90,19 +90,26 @@ std::vector<int64_t> SampleTimes(const JsonMembers& line, double start_absolute_
 
 struct Overlap {
   int64_t samples = 0;
-  int64_t within = 0;
-  double percent() const {
-    return samples > 0 ? 100.0 * static_cast<double>(within) / static_cast<double>(samples) : 0;
-  }
+  // Of them those in which a NeuronCore ran. One in which two of four ran is half of one.
+  double within = 0;
+  double percent() const { return samples > 0 ? 100.0 * within / static_cast<double>(samples) : 0; }
+  std::string count() const { return std::to_string(std::llround(within)); }
 };
 
 // `busy`: disjoint, in order; both ends belong to an interval.
-Overlap OverlapOf(const std::vector<int64_t>& times, const std::vector<Interval>& busy) {
-  Overlap overlap{static_cast<int64_t>(times.size()), 0};
+bool IsBusyAt(int64_t time_ns, const std::vector<Interval>& busy) {
+  const auto after = std::upper_bound(busy.begin(), busy.end(), time_ns,
+                                      [](int64_t time, const Interval& one) { return time < one.begin_ns; });
+  return after != busy.begin() && time_ns <= std::prev(after)->end_ns;
+}
+
+// `cores`: the time in which each NeuronCore ran.
+Overlap OverlapOf(const std::vector<int64_t>& times, const std::vector<std::vector<Interval>>& cores) {
+  Overlap overlap{.samples = static_cast<int64_t>(times.size())};
   for (const int64_t time_ns : times) {
-    const auto after = std::upper_bound(busy.begin(), busy.end(), time_ns,
-                                        [](int64_t time, const Interval& one) { return time < one.begin_ns; });
-    if (after != busy.begin() && time_ns <= std::prev(after)->end_ns) ++overlap.within;
+    const auto busy =
+        std::count_if(cores.begin(), cores.end(), [&](const auto& core) { return IsBusyAt(time_ns, core); });
+    overlap.within += static_cast<double>(busy) / static_cast<double>(cores.size());
   }
   return overlap;
 }
@@ -135,8 +142,12 @@ class ScaleneMerge {
       const std::optional<int64_t> base_ns = BaseOf(*parts_[events.parts.front()].reader);
       if (wall && base_ns && !begun_unix_ns_) begun_unix_ns_ = SafeTime(*base_ns) + SafeTime(wall->begin_ns);
       if (!base_ns || &rank != of_profile) continue;
-      for (const Interval& one : NeuronBusyOf(events)) {
-        busy_.push_back({SafeTime(one.begin_ns) + SafeTime(*base_ns), SafeTime(one.end_ns) + SafeTime(*base_ns)});
+      for (auto& [core, busy] : NeuronBusyOf(events)) {
+        if (busy.empty()) continue;
+        std::vector<Interval>& of_core = busy_.emplace_back();
+        for (const Interval& one : busy) {
+          of_core.push_back({SafeTime(one.begin_ns) + SafeTime(*base_ns), SafeTime(one.end_ns) + SafeTime(*base_ns)});
+        }
       }
     }
     Forget();
@@ -229,13 +240,13 @@ class ScaleneMerge {
         const Overlap overlap = OverlapOf(SampleTimes(line, *absolute_s, *perf_s), busy_);
         if (overlap.samples == 0) continue;
         line.Set("cpu_samples_nc_overlap_percent", NumberJson(overlap.percent()));
-        line.Set("cpu_samples_nc_overlap_count", std::to_string(overlap.within));
+        line.Set("cpu_samples_nc_overlap_count", overlap.count());
         line.Set("cpu_samples_total_count", std::to_string(overlap.samples));
         whole.samples += overlap.samples;
         whole.within += overlap.within;
       }
     }
-    profile_.members.Set("cpu_samples_total_with_nc_overlap", std::to_string(whole.within));
+    profile_.members.Set("cpu_samples_total_with_nc_overlap", whole.count());
     profile_.members.Set("cpu_samples_total", std::to_string(whole.samples));
     profile_.members.Set("cpu_samples_nc_overlap_percent_overall", NumberJson(whole.percent()));
   }
@@ -294,9 +305,9 @@ class ScaleneMerge {
   bool has_profile_ = false;
   std::optional<int64_t> profile_rank_;
   NeuronLines lines_;
-  NeuronSums nowhere_;          // of calls whose place nobody knows
-  std::vector<Interval> busy_;  // since 1970
-  int64_t wall_ns_ = 0;         // the longest of any rank
+  NeuronSums nowhere_;                       // of calls whose place nobody knows
+  std::vector<std::vector<Interval>> busy_;  // of each NeuronCore, since 1970
+  int64_t wall_ns_ = 0;                      // the longest of any rank
   std::optional<int64_t> begun_unix_ns_;
 };
 

@@ -6,7 +6,6 @@
 #include "daemon/analysis/findings/finding_rule.h"
 #include "daemon/analysis/functions/neuron/device_idle_time.h"
 #include "daemon/analysis/functions/neuron/neuron_events.h"
-#include "daemon/analysis/functions/neuron/neuron_executions.h"
 #include "daemon/analysis/functions/neuron/neuron_lines.h"
 #include "storage/base/memory_charge.h"
 
@@ -20,26 +19,41 @@ constexpr const char* kExplorerVariables =
 constexpr const char* kSystemProfiles =
     "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/tools/neuron-explorer/overview-system-profiles.html";
 
-// The figures of one rank that rules ask for.
+// The figures of one rank that rules ask for. Times are those of one NeuronCore: of several, the mean, as what is
+// gained on each of them at once makes the whole shorter once.
 struct RankMeasures {
-  const DeviceIdleTime& idle;
+  const CoreIdleSums& idle;
   const NeuronTotals& totals;
+  Interval wall;
+  int64_t between_sum_ns = 0;
 
-  int64_t wall_ns() const { return idle.whole.end_ns - idle.whole.begin_ns; }
-  int64_t idle_ns(IdleCategory category) const { return idle.ns[static_cast<size_t>(category)]; }
+  // Without a core whose times are known all are 0, but for the wall.
+  int64_t OfCore(int64_t sum_ns) const { return idle.cores == 0 ? 0 : sum_ns / idle.cores; }
+  int64_t wall_ns() const { return idle.cores == 0 ? wall.end_ns - wall.begin_ns : OfCore(idle.wall_ns); }
+  int64_t idle_ns() const { return OfCore(idle.idle_ns); }
+  int64_t idle_ns(IdleCategory category) const { return OfCore(idle.ns[static_cast<size_t>(category)]); }
   int64_t transfers_ns() const {
     return SaturatingSum(idle_ns(IdleCategory::kD2hTransfer), idle_ns(IdleCategory::kH2dTransfer));
   }
   // The idle time between executions in which the host submits. Requests that return at once hide it.
-  int64_t between_ns() const {
-    int64_t between_ns = 0;
-    for (const DeviceGap& gap : idle.gaps) {
-      if (gap.place == DeviceGap::Place::kBetween)
-        between_ns += gap.ns[static_cast<size_t>(IdleCategory::kExecOverhead)];
-    }
-    return between_ns;
+  int64_t between_ns() const { return OfCore(between_sum_ns); }
+  // "the device is"
+  std::string subject() const {
+    return idle.cores == 1 ? "the device is" : "each of " + std::to_string(idle.cores) + " NeuronCores, on average, is";
   }
 };
+
+int64_t BetweenNs(const std::vector<CoreIdleTime>& cores) {
+  int64_t between_ns = 0;
+  for (const CoreIdleTime& core : cores) {
+    if (!core.idle) continue;
+    for (const DeviceGap& gap : core.idle->gaps) {
+      if (gap.place != DeviceGap::Place::kBetween) continue;
+      between_ns = SaturatingSum(between_ns, gap.ns[static_cast<size_t>(IdleCategory::kExecOverhead)]);
+    }
+  }
+  return between_ns;
+}
 
 struct NeuronEvidence {
   const char* metric = "";
@@ -76,7 +90,7 @@ const NeuronFindingRule kNeuronRules[] = {
      .message =
          [](const RankMeasures& of) {
            return TextOfCount(of.totals.all.executions, "execution", "executions") +
-                  ", each waited for: between them the device is idle for " + TextOfNs(of.between_ns()) +
+                  ", each waited for: between them " + of.subject() + " idle for " + TextOfNs(of.between_ns()) +
                   " while the host submits the next";
          },
      .hint = "Schedule executions ahead with the explicit asynchronous interface (nrta_*), or a framework that uses it",
@@ -90,7 +104,7 @@ const NeuronFindingRule kNeuronRules[] = {
      .gain_ns = [](const RankMeasures& of) { return of.transfers_ns(); },
      .message =
          [](const RankMeasures& of) {
-           return "the device is idle for " + TextOfNs(of.transfers_ns()) + " during transfers, " +
+           return of.subject() + " idle for " + TextOfNs(of.transfers_ns()) + " during transfers, " +
                   TextOfShare(of.transfers_ns(), of.wall_ns()) + " of the time";
          },
      .hint = "Keep tensors on the device between executions, transfer in larger pieces, and beside executions",
@@ -99,14 +113,14 @@ const NeuronFindingRule kNeuronRules[] = {
      .evidence =
          {{{"d2h_transfer_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kD2hTransfer); }},
            {"h2d_transfer_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kH2dTransfer); }},
-           {"idle_ns", "ns", [](const RankMeasures& of) { return of.idle.idle_ns; }}}}},
+           {"idle_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(); }}}}},
     {.code = "neuron_idle_by_memory",
      .is_triggered =
          [](const RankMeasures& of) { return IsShare(of.idle_ns(IdleCategory::kMemoryMgmt), of.wall_ns(), kSomeIdle); },
      .gain_ns = [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kMemoryMgmt); },
      .message =
          [](const RankMeasures& of) {
-           return "the device is idle for " + TextOfNs(of.idle_ns(IdleCategory::kMemoryMgmt)) +
+           return of.subject() + " idle for " + TextOfNs(of.idle_ns(IdleCategory::kMemoryMgmt)) +
                   " while tensors are allocated or freed";
          },
      .hint = "Allocate tensors once and use them again",
@@ -114,7 +128,7 @@ const NeuronFindingRule kNeuronRules[] = {
      .kind = "device-idle",
      .evidence = {{{"memory_mgmt_ns", "ns",
                     [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kMemoryMgmt); }},
-                   {"idle_ns", "ns", [](const RankMeasures& of) { return of.idle.idle_ns; }}}}},
+                   {"idle_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(); }}}}},
     {.code = "neuron_host_bound",
      .is_triggered =
          [](const RankMeasures& of) {
@@ -125,7 +139,7 @@ const NeuronFindingRule kNeuronRules[] = {
      .gain_ns = [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kUnattributed); },
      .message =
          [](const RankMeasures& of) {
-           return "the device is idle for " + TextOfNs(of.idle_ns(IdleCategory::kUnattributed)) +
+           return of.subject() + " idle for " + TextOfNs(of.idle_ns(IdleCategory::kUnattributed)) +
                   " that no event of the runtime explains: the program itself";
          },
      .hint = "Look at the program between its kernel calls with a profiler of the CPU, such as Scalene",
@@ -133,7 +147,7 @@ const NeuronFindingRule kNeuronRules[] = {
      .kind = "device-idle",
      .evidence = {{{"unattributed_ns", "ns",
                     [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kUnattributed); }},
-                   {"idle_ns", "ns", [](const RankMeasures& of) { return of.idle.idle_ns; }}}}},
+                   {"idle_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(); }}}}},
     {.code = "neuron_events_lost",
      .is_triggered =
          [](const RankMeasures& of) { return of.totals.dropped_events > 0 || of.totals.unknown_executions > 0; },
@@ -177,8 +191,9 @@ Result<std::vector<NeuronRuntimeFinding>> FindNeuronRuntimeFindings(const Analys
     const std::optional<Interval> whole = NeuronWallOf(events, notes);
     if (!whole || events.core_rows.empty()) continue;
     const NeuronTotals totals = NeuronLinesOf(events).totals;
-    const DeviceIdleTime idle = IdleTimeOf(*whole, NeuronBusyOf(events), std::move(events.categorised));
-    const RankMeasures measures{idle, totals};
+    ASSIGN_OR_RETURN(const std::vector<CoreIdleTime> cores, CoreIdleTimesOf(events, *whole, {}, charge));
+    const CoreIdleSums idle = SumsOf(cores);
+    const RankMeasures measures{idle, totals, *whole, BetweenNs(cores)};
     for (const NeuronFindingRule& rule : kNeuronRules) {
       if (!rule.is_triggered(measures)) continue;
       std::string command = std::string("kprofctl analyze ") + rule.kind + " " + rank.run;

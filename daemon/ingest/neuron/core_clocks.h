@@ -50,7 +50,7 @@ class CoreClocks {
 
  private:
   // A logical NeuronCore of a process.
-  using NcKey = std::tuple<uint32_t, int64_t, int64_t>;  // process, worker, nc
+  using NcKey = std::tuple<uint32_t, uint32_t, int64_t, int64_t>;  // instance, process, worker, nc
   struct Nc {
     std::map<int64_t, std::vector<SyncPoint>> points;  // by core; those that tell none by kNoValue
     std::map<int64_t, int64_t> local_of_core;          // cores that events or points tell; their nc_local_id
@@ -59,7 +59,7 @@ class CoreClocks {
     std::map<int64_t, std::map<int64_t, int64_t>> ends;
   };
 
-  static NcKey KeyOf(const NeuronEvent& event) { return {event.process, event.worker, event.nc}; }
+  static NcKey KeyOf(const NeuronEvent& event) { return {event.instance, event.process, event.worker, event.nc}; }
   void ShareOutPoints(Nc& nc);
   // The core that alone may have that nc_local_id; nothing: there are several, or none.
   static std::optional<int64_t> CoreOf(const Nc& nc, int64_t local_nc);

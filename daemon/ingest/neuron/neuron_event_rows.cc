@@ -65,7 +65,7 @@ std::string NumberText(int64_t number) {
 }  // namespace
 
 size_t NeuronEventRows::HashOfPlace::operator()(const TrackPlace& place) const {
-  uint64_t sum = place.process * 2 + static_cast<uint64_t>(place.is_of_device);
+  uint64_t sum = (uint64_t{place.instance} << 32 | place.process) * 2 + static_cast<uint64_t>(place.is_of_device);
   for (const int64_t part : {place.worker, place.number, place.core, int64_t{place.is_collective}}) {
     sum = (sum ^ static_cast<uint64_t>(part)) * 0x9e37'79b9'7f4a'7c15;
     sum ^= sum >> 29;
@@ -167,7 +167,7 @@ Status NeuronEventRows::SetZero(int64_t time_ns) {
 }
 
 uint32_t NeuronEventRows::TrackOf(const NeuronEvent& event, const NeuronEventType& type) {
-  TrackPlace place{event.process, type.is_of_device, type.is_collective, event.worker};
+  TrackPlace place{event.process, event.instance, type.is_of_device, type.is_collective, event.worker};
   place.number = type.is_of_device ? event.nc : event.thread;
   place.core = type.is_of_device ? event.core : kNoValue;
   if (last_track_ && place == last_place_) return *last_track_;
@@ -186,11 +186,19 @@ uint32_t NeuronEventRows::TrackOf(const NeuronEvent& event, const NeuronEventTyp
       if (place.number != kNoValue) row.tid = std::to_string(place.number);
     }
     if (has_worker) row.process = "worker " + std::to_string(event.worker);
-    const std::string process = event.process == 0 ? std::string() : std::string(builder_.TextAt(event.process));
-    row.pid = !process.empty() ? process : NumberText(has_worker ? event.worker : kNoValue);
-    if (row.pid->empty()) row.pid.reset();
-    const TrackKey key{TrackKey::Family::kAsync, builder_.Text(process + "/" + NumberText(event.worker)), 0,
-                       builder_.Text(row.name), 0};
+    const auto text = [this](uint32_t number) {
+      return number == 0 ? std::string() : std::string(builder_.TextAt(number));
+    };
+    std::string process = text(event.process);
+    std::string key_text = process + "/" + NumberText(event.worker);
+    if (process.empty()) process = NumberText(has_worker ? event.worker : kNoValue);
+    if (const std::string instance = text(event.instance); !instance.empty()) {
+      process = process.empty() ? instance : instance + "/" + process;
+      row.process = row.process ? instance + " " + *row.process : instance;
+      key_text += " on " + instance;
+    }
+    if (!process.empty()) row.pid = process;
+    const TrackKey key{TrackKey::Family::kAsync, builder_.Text(key_text), 0, builder_.Text(row.name), 0};
     found->second = builder_.AddTrack(key, std::move(row));
   }
   last_place_ = place;
@@ -203,11 +211,12 @@ Status NeuronEventRows::Write(const NeuronEvent& event) {
   const bool has_start = event.start_ns != kNoValue;
   RETURN_IF_ERROR(SetZero(has_start ? event.start_ns : event.end_ns));
   const auto text = [](uint32_t number) { return number == 0 ? kNoValue : int64_t{number}; };
-  builder_.AddSideRow(NeuronEventSideTable(),
-                      std::array<int64_t, 15>{int64_t{type.name}, text(event.process), event.worker, event.thread,
-                                              event.nc, event.core, event.exec_id, event.tracking_id, event.seq_id,
-                                              text(event.model), FromZero(event.start_ns), FromZero(event.end_ns),
-                                              event.device_start_ns, event.device_end_ns, event.size_bytes});
+  builder_.AddSideRow(
+      NeuronEventSideTable(),
+      std::array<int64_t, 16>{int64_t{type.name}, text(event.process), event.worker, event.thread, event.nc, event.core,
+                              event.exec_id, event.tracking_id, event.seq_id, text(event.model),
+                              FromZero(event.start_ns), FromZero(event.end_ns), event.device_start_ns,
+                              event.device_end_ns, event.size_bytes, text(event.instance)});
   if (!has_start) return builder_.GiveFull();
   const BatchBuilder::Event made{event.start_ns, TrackOf(event, type), type.name, type.category, event.args};
   if (event.is_instant) {

@@ -36,6 +36,7 @@ struct NeuronEventType {
 struct NeuronEvent {
   uint32_t type = 0;  // its place among the types
   uint32_t process = 0;
+  uint32_t instance = 0;  // the host: process ids of two hosts may be the same
   uint32_t model = 0;
   bool is_instant = false;
   int64_t worker = kNoValue;
@@ -103,6 +104,7 @@ class NeuronEventRows {
  private:
   struct TrackPlace {
     uint32_t process = 0;
+    uint32_t instance = 0;
     bool is_of_device = false;
     bool is_collective = false;
     int64_t worker = kNoValue;

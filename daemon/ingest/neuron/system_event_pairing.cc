@@ -23,6 +23,7 @@ NeuronEvent SystemEventPairing::Made(const SystemEvent& event, uint32_t type) {
   NeuronEvent made;
   made.type = type;
   made.process = rows_.TextOfValue(event.process);
+  made.instance = rows_.TextOfValue(event.instance);
   const std::string_view model = event.model.empty() ? event.model_id : event.model;
   if (!model.empty()) made.model = rows_.TextOfValue(model);
   made.worker = event.worker;
@@ -44,7 +45,8 @@ NeuronEvent SystemEventPairing::Made(const SystemEvent& event, uint32_t type) {
 
 uint64_t SystemEventPairing::KeyOf(const NeuronEvent& event) {
   uint64_t key = event.type;
-  for (const int64_t part : {event.nc, event.worker, event.tracking_id}) {
+  const auto process = static_cast<int64_t>(uint64_t{event.instance} << 32 | event.process);
+  for (const int64_t part : {event.nc, event.worker, event.tracking_id, process}) {
     key = (key ^ static_cast<uint64_t>(part)) * 0x9e37'79b9'7f4a'7c15;
     key ^= key >> 32;
   }
@@ -55,7 +57,7 @@ bool SystemEventPairing::IsOfOneKey(const NeuronEvent& a, const NeuronEvent& b) 
   const bool is_same_core = a.core == b.core || a.core == kNoValue || b.core == kNoValue;
   const bool is_same_thread = a.tracking_id != kNoValue || a.thread == b.thread;
   return a.type == b.type && a.nc == b.nc && a.worker == b.worker && a.tracking_id == b.tracking_id && is_same_core &&
-         a.process == b.process && is_same_thread;
+         a.process == b.process && a.instance == b.instance && is_same_thread;
 }
 
 uint32_t SystemEventPairing::FindOther(const NeuronEvent& event, uint64_t key, bool is_end) {

@@ -1,6 +1,6 @@
-// Puts begins and ends of a Neuron runtime's events together, by type, NeuronCore, worker, tracking id and, where both
-// tell it, physical core, in whatever order they come. Halves whose other half never comes are events as well: a ring
-// buffer overwrites its oldest events, and a capture ends in the middle.
+// Puts begins and ends of a Neuron runtime's events together, by type, host, process, NeuronCore, worker, tracking id
+// and, where both tell it, physical core, in whatever order they come. Halves whose other half never comes are events
+// as well: a ring buffer overwrites its oldest events, and a capture ends in the middle.
 //
 // One thread. Memory: the halves that wait, at most kMostOpenHalves; beyond, the oldest waits no longer.
 #pragma once

@@ -54,6 +54,7 @@ enum class SystemField : uint8_t {
   kModel,
   kModelId,
   kProcess,
+  kInstance,
   kGroup,
 };
 
@@ -81,6 +82,7 @@ constexpr SystemKey kSystemKeys[] = {
     {"model_name", SystemField::kModel},
     {"process_id", SystemField::kProcess},
     {"nc_local_id", SystemField::kLocalNc},
+    {"instance_id", SystemField::kInstance},
     {"tracking_id", SystemField::kTrackingId},
     {"nrta_seq_id", SystemField::kSeqId},
     {"timestamp_ns", SystemField::kTimestamp},
@@ -243,6 +245,9 @@ void SetField(SystemEvent& event, std::string_view key, std::string_view value, 
       return Keep(event, key, value);
     case SystemField::kProcess:
       event.process = value;
+      return;
+    case SystemField::kInstance:
+      event.instance = value;
       return;
     case SystemField::kGroup:
       event.group = Unquoted(value);

@@ -45,6 +45,7 @@ struct SystemEvent {
   std::string_view model;       // with its quotes, if it has some
   std::string_view model_id;    // the same
   std::string_view process;     // the same
+  std::string_view instance;    // the same
   std::string_view group;       // between its quotes
   int64_t ns_per_tick = 1;      // of its times
   std::vector<Member> members;  // those of its data that are no field above, but exec_id, core and size are here too

@@ -253,6 +253,7 @@ class SystemTraceReading {
   Status ReadSamples(std::string_view object, const CounterList& list) {
     std::optional<int64_t> time_ns;
     std::string name(list.prefix);
+    std::string group = "node";
     std::vector<std::pair<std::string_view, double>> values;
     const char* const end = object.data() + object.size();
     ForEachMember(object.data(), end, [&](std::string_view key, std::string_view value) {
@@ -261,7 +262,10 @@ class SystemTraceReading {
       } else if (!list.of.empty() && key == list.of) {
         name += ' ';
         name += WithoutQuotes(value);
-      } else if (key != "duration" && key != "instance_id") {
+      } else if (key == "instance_id") {
+        const std::string instance = UnescapeJson(WithoutQuotes(value));
+        if (!instance.empty() && instance != "null") group += " " + instance;
+      } else if (key != "duration") {
         const std::string_view text = WithoutQuotes(value);
         double number = 0;
         const auto [number_end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -279,7 +283,7 @@ class SystemTraceReading {
       std::string of = name;
       of += ' ';
       of += UnescapeJson(key);
-      RETURN_IF_ERROR(rows_.WriteCounter("node", of, *time_ns, value));
+      RETURN_IF_ERROR(rows_.WriteCounter(group, of, *time_ns, value));
     }
     return OkStatus();
   }

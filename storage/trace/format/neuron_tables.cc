@@ -18,7 +18,8 @@ const SideTable& NeuronEventSideTable() {
                                             {"end_ns", SideType::kInteger, "ns"},
                                             {"device_start_ns", SideType::kInteger, "ns"},
                                             {"device_end_ns", SideType::kInteger, "ns"},
-                                            {"size_bytes", SideType::kInteger, "byte"}}};
+                                            {"size_bytes", SideType::kInteger, "byte"},
+                                            {"instance", SideType::kText, ""}}};
   return kTable;
 }
 

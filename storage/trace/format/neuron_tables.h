@@ -26,7 +26,8 @@ enum class NeuronEventColumn : uint8_t {
   kEnd,          // nothing: it was never seen to end
   kDeviceStart,  // on the clock of its own core; never to be compared with another core's
   kDeviceEnd,
-  kSize,  // bytes
+  kSize,      // bytes
+  kInstance,  // the host, as the trace has it; nothing: it is of one host
 };
 const SideTable& NeuronEventSideTable();
 

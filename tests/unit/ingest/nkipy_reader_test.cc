@@ -38,7 +38,7 @@ TEST(NkipyReader, ReadsCallsAndTheEventsWithinTheirText) {
   EXPECT_THAT(
       texts.side_rows,
       ElementsAre("neuron_call /w/\"m\".py 10 attn 0 NULL NULL NULL NULL NULL NULL",
-                  "neuron_event nrt_execute NULL NULL NULL NULL NULL NULL 1 NULL NULL 0 200000 NULL NULL NULL"));
+                  "neuron_event nrt_execute NULL NULL NULL NULL NULL NULL 1 NULL NULL 0 200000 NULL NULL NULL NULL"));
   EXPECT_THAT(texts.rows, ElementsAre(HasSubstr("note='a \"b\" \xc3\xa9'")));
   EXPECT_EQ(texts.facts.at("neuron.wall_start_ns"), "999999000000");
   EXPECT_EQ(texts.facts.at("neuron.wall_stop_ns"), "1000030000000");

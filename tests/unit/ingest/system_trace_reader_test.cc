@@ -49,7 +49,7 @@ TEST(SystemTraceReader, PairsHalvesWhateverTheirOrder) {
                   .ok());
   EXPECT_THAT(texts.side_rows,
               ElementsAre("neuron_event nrt_tensor_read NULL 3 7 0 NULL NULL 9007199254740993 NULL NULL 0 "
-                          "200 NULL NULL 4096"));
+                          "200 NULL NULL 4096 NULL"));
   EXPECT_THAT(texts.rows, ElementsAre(AllOf(HasSubstr("slice 1780000000000000100+200"), HasSubstr("nrt_tensor_read"),
                                             HasSubstr("tensor_id=12, size=4096"))));
   EXPECT_EQ(texts.facts.at("time_zero_ns"), "1780000000000000100");
@@ -76,7 +76,7 @@ TEST(SystemTraceReader, ReadsWholeEventsOfBothSpellingsWithNumbersAsTexts) {
         << key;
     EXPECT_THAT(texts.side_rows,
                 ElementsAre("neuron_event nc_exec_running 4711 2 0 5 3 18014398509481985 NULL NULL graph \"a\" 0 "
-                            "250 NULL NULL 64"));
+                            "250 NULL NULL 64 i-1"));
     EXPECT_THAT(texts.rows, Contains(HasSubstr("NeuronCore 5 core 3")));
     EXPECT_THAT(texts.rows, Contains(AllOf(HasSubstr("counter 1780000000000000600"), HasSubstr("host memory usage"))));
     EXPECT_THAT(texts.rows, Contains(HasSubstr("cpu average util")));

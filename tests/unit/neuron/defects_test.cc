@@ -110,23 +110,104 @@ class NeuronDefects : public testing::Test {
     return rows;
   }
 
+  // "instance process nc: busy_ms of wall_ms, category ms, ..." of the rows of the table cores.
+  std::vector<std::string> CoresOf(const AnalysisAnswer& answer) {
+    std::vector<std::string> rows;
+    const size_t table = traces_.Table("cores");
+    for (size_t i = 0; i < answer.rows(table).size(); ++i) {
+      std::ostringstream row;
+      for (const char* column : {"instance", "process"}) {
+        const AnalysisValue text = traces_.At(answer, table, i, column);
+        row << (text.index() == 0 ? "-" : std::get<std::string>(text)) << ' ';
+      }
+      row << traces_.Number(answer, table, i, "nc") << ": " << Ms(traces_.Number(answer, table, i, "busy_ns")) << " of "
+          << Ms(traces_.Number(answer, table, i, "wall_ns"));
+      int64_t idle_ns = 0;
+      for (const char* category :
+           {"d2h_transfer", "h2d_transfer", "memory_mgmt", "exec_overhead", "sync_wait", "unattributed"}) {
+        const int64_t ns = traces_.Number(answer, table, i, std::string(category) + "_ns");
+        idle_ns += ns;
+        if (ns > 0) row << ", " << category << ' ' << Ms(ns);
+      }
+      EXPECT_EQ(idle_ns, traces_.Number(answer, table, i, "idle_ns"));
+      rows.push_back(row.str());
+    }
+    return rows;
+  }
+
   NeuronTraces traces_;
 };
 
 using Rows = std::vector<std::string>;
 
-// Each is busy half of the time.
-TEST_F(NeuronDefects, IdleTimeOfSeveralCoresSaysThatTheyAreTakenTogether) {
+// Each is busy half of the time: a union of the two would be busy all of it.
+TEST_F(NeuronDefects, CoresThatTakeTurnsAreEachIdleHalfOfTheTime) {
   traces_.Add(MadeProfile().Core(0, 0, 50, 0, 0, 0).Core(1, 50, 100, 1, 1, 1).Text());
   const AnalysisAnswer both = traces_.Ask("device-idle");
-  EXPECT_EQ(FactMs(both, "idle_ns"), 0);
-  EXPECT_THAT(both.notes(), testing::Contains(testing::HasSubstr("2 logical NeuronCores are taken together")));
+  EXPECT_EQ(FactMs(both, "wall_ns"), 20);
+  EXPECT_EQ(FactMs(both, "idle_ns"), 10);
+  EXPECT_DOUBLE_EQ(std::get<double>(traces_.Fact(both, "utilization_percent")), 50);
+  EXPECT_THAT(both.notes(), Contains(HasSubstr("added up over 2 logical NeuronCores")));
+  EXPECT_EQ(CoresOf(both), Rows({"- - 0: 5 of 10, unattributed 5", "- - 1: 5 of 10, unattributed 5"}));
+  EXPECT_EQ(CoresOf(traces_.Ask("device-idle", {{"nc", "1"}})), Rows({"- - 1: 5 of 10, unattributed 5"}));
+}
+
+TEST_F(NeuronDefects, AnEventOfOneCoreExplainsNothingOfAnother) {
+  traces_.Add(MadeProfile()
+                  .Event("nrt_tensor_write", 10, 0, 40, "", 0)
+                  .Core(0, 40, 100, 0, 0, 0)
+                  .Event("nrt_tensor_read", 11, 60, 100, "", 1)
+                  .Core(1, 0, 50, 1, 1, 1)
+                  .Text());
+  EXPECT_EQ(CoresOf(traces_.Ask("device-idle")),
+            Rows({"- - 0: 6 of 10, h2d_transfer 4", "- - 1: 5 of 10, d2h_transfer 4, unattributed 1"}));
+}
+
+// Two hosts and two processes with one pid each, cores and tracking ids that are the same, and ends in another order.
+TEST_F(NeuronDefects, ProcessesOfTwoHostsWithOnePidAreTwo) {
+  const auto half = [](const std::string& type, const char* phase, const char* instance, int pid, int64_t at) {
+    return R"({"event_type":")" + type + R"(","phase":")" + phase + R"(","nc_idx":0,"tracking_id":7,"worker_gid":-1,)" +
+           R"("process_id":)" + std::to_string(pid) + R"(,"instance_id":")" + instance +
+           R"(","data":{"exec_id":4,"device_core_idx":0},"timestamp_ns":)" +
+           std::to_string(1'780'000'000'000'000'000 + at * kMs / 10) + "}";
+  };
+  const std::string run = "nc_exec_running";
+  traces_.Add("{\"events\":[" + half(run, "start", "i-a", 40, 0) + "," + half(run, "start", "i-b", 40, 10) + "," +
+              half(run, "start", "i-b", 41, 20) + "," + half(run, "stop", "i-b", 41, 30) + "," +
+              half(run, "stop", "i-b", 40, 60) + "," + half("nrt_tensor_read", "start", "i-b", 40, 60) + "," +
+              half("nrt_tensor_read", "stop", "i-b", 40, 110) + "," + half(run, "stop", "i-a", 40, 100) + "]}");
+  EXPECT_THAT(traces_.warnings, testing::IsEmpty());
+  EXPECT_EQ(CoresOf(traces_.Ask("device-idle")),
+            Rows({"i-a 40 0: 10 of 10", "i-b 40 0: 5 of 10, d2h_transfer 5", "i-b 41 0: 1 of 1"}));
+  EXPECT_EQ(CoresOf(traces_.Ask("device-idle", {{"nc", "0"}, {"process", "40"}})),
+            Rows({"i-a 40 0: 10 of 10", "i-b 40 0: 5 of 10, d2h_transfer 5"}));
+  const AnalysisAnswer one = traces_.Ask("device-idle", {{"process", "40"}, {"instance", "i-b"}});
+  EXPECT_EQ(CoresOf(one), Rows({"i-b 40 0: 5 of 10, d2h_transfer 5"}));
+  EXPECT_EQ(FactMs(one, "idle_ns"), 5);
+  EXPECT_EQ(CategoriesOf(one), Rows({"d2h_transfer 5"}));
+  EXPECT_THAT(traces_.Ask("device-idle", {{"nc", "3"}}).notes(),
+              Contains(HasSubstr("no execution of such a NeuronCore")));
+  // Three executions, not one with three rows.
+  const AnalysisAnswer lines = traces_.Ask("lines");
+  EXPECT_EQ(traces_.Number(lines, traces_.Table("totals"), 0, "nc_ns"), 16 * kMs);
+  EXPECT_EQ(traces_.Number(lines, traces_.Table("totals"), 0, "lnc"), 1);
+}
+
+// A trace that stands in two files: what tells its host and process is the same process in both.
+TEST_F(NeuronDefects, AProcessOfAHostIsOneOverSeveralFiles) {
+  const auto whole = [](const char* type, int64_t at, int64_t ns) {
+    return std::string(R"({"trace_event":[{"name":")") + type +
+           R"(","process_id":"40","instance_id":"i-a","nc_idx":0,)" + R"("exec_id":1,"timestamp":)" +
+           std::to_string(1'780'000'000'000'000'000 + at * kMs) + R"(,"duration":)" + std::to_string(ns * kMs) + "}]}";
+  };
+  traces_.Add(whole("nc_exec_running", 0, 4));
+  traces_.Add(whole("nrt_tensor_read", 4, 6));
+  EXPECT_EQ(CoresOf(traces_.Ask("device-idle")), Rows({"i-a 40 0: 4 of 10, d2h_transfer 6"}));
 }
 
 TEST_F(NeuronDefects, OneCoreIsItself) {
   traces_.Add(MadeProfile().Core(0, 0, 50, 0, 0).Core(1, 70, 100, 0, 1).Text());
-  EXPECT_THAT(traces_.Ask("device-idle").notes(),
-              testing::Not(testing::Contains(testing::HasSubstr("taken together"))));
+  EXPECT_THAT(traces_.Ask("device-idle").notes(), testing::Not(Contains(HasSubstr("added up"))));
 }
 
 TEST_F(NeuronDefects, TwoPhysicalCoresAreOneExecution) {
@@ -222,8 +303,8 @@ TEST_F(NeuronDefects, ExplicitlyAsynchronousRequestsHaveNoRatio) {
 TEST_F(NeuronDefects, TheDeviceIsNeverBusyBeyondTheWall) {
   traces_.Add(MadeProfile().Core(0, 0, 100, 0, 0, 0).Core(1, 50, 150, 2, 0, 1).Wall(0, 150).Text());
   const AnalysisAnswer idle = traces_.Ask("device-idle");
-  EXPECT_DOUBLE_EQ(std::get<double>(traces_.Fact(idle, "utilization_percent")), 100);
-  EXPECT_EQ(FactMs(idle, "idle_ns"), 0);
+  EXPECT_NEAR(std::get<double>(traces_.Fact(idle, "utilization_percent")), 66.67, 0.01);
+  EXPECT_EQ(CoresOf(idle), Rows({"- - 0: 10 of 15, unattributed 5", "- - 1: 10 of 15, unattributed 5"}));
   const AnalysisAnswer lines = traces_.Ask("lines");
   EXPECT_EQ(traces_.Number(lines, traces_.Table("totals"), 0, "nc_ns"), 20 * kMs);
 }

@@ -64,14 +64,19 @@ struct MadeSums {
   }
 };
 
-// The places of calls, and the categories of idle time in the order of IdleCategory.
+// Categories of idle time are in the order of IdleCategory.
+struct MadeIdle {
+  int64_t wall_ns = 0;
+  int64_t busy_ns = 0;
+  std::array<int64_t, 6> idle_ns{};
+};
+
+// The places of calls, and the idle time of each NeuronCore of which an execution has a place in time.
 struct MadeTruth {
   std::map<MadePlace, MadeSums> places;  // of what is left of the trace, were all of it known
   MadeSums all;
   int64_t dropped = 0;
-  int64_t wall_ns = 0;
-  int64_t busy_ns = 0;
-  std::array<int64_t, 6> idle_ns{};
+  std::map<int64_t, MadeIdle> cores;
 };
 
 class MadeSystemTrace {
@@ -374,28 +379,37 @@ class MadeSystemTrace {
       if (event.has_start && event.has_stop) in_order.push_back(&event);
     }
     if (!first) return;
-    truth_.wall_ns = *last - *first;
     std::stable_sort(in_order.begin(), in_order.end(), [](const Event* a, const Event* b) {
       return std::tuple(a->start, -a->stop, a->category) < std::tuple(b->start, -b->stop, b->category);
     });
+    for (const Event* event : in_order) {
+      if (event->core == kNever || truth_.cores.contains(event->nc)) continue;
+      truth_.cores[event->nc] = IdleTruthOf(event->nc, in_order, *first, *last);
+    }
+  }
+
+  static MadeIdle IdleTruthOf(int64_t nc, const std::vector<const Event*>& in_order, int64_t first, int64_t last) {
+    MadeIdle truth;
+    truth.wall_ns = last - first;
     constexpr int kBusy = 6;
-    std::vector<int> of_ns(static_cast<size_t>(truth_.wall_ns), kNone);
+    std::vector<int> of_ns(static_cast<size_t>(truth.wall_ns), kNone);
     const auto paint = [&](const Event& event, int what) {
-      for (int64_t time = event.start; time < event.stop; ++time) of_ns[static_cast<size_t>(time - *first)] = what;
+      for (int64_t time = event.start; time < event.stop; ++time) of_ns[static_cast<size_t>(time - first)] = what;
     };
     for (const Event* event : in_order) {
-      if (event->category != kNone) paint(*event, event->category);
+      if (event->nc == nc && event->category != kNone) paint(*event, event->category);
     }
     for (const Event* event : in_order) {
-      if (event->core != kNever) paint(*event, kBusy);
+      if (event->nc == nc && event->core != kNever) paint(*event, kBusy);
     }
     for (const int what : of_ns) {
       if (what == kBusy) {
-        ++truth_.busy_ns;
+        ++truth.busy_ns;
       } else {
-        ++truth_.idle_ns[static_cast<size_t>(what)];
+        ++truth.idle_ns[static_cast<size_t>(what)];
       }
     }
+    return truth;
   }
 
   std::string HalfJson(const Half& half, size_t number) const {

@@ -1,16 +1,22 @@
-// The time in which a Neuron device runs nothing, and what it waits for. Each nanosecond of it belongs to one category:
-// that of the innermost event of the runtime around it, which of those that are open began last; or to none
-// (unattributed). So categories add up to the idle time, exactly.
+// The time in which a logical NeuronCore runs nothing, and what it waits for. Each nanosecond of it belongs to one
+// category: that of the innermost event of the runtime around it, which of those that are open began last; or to none
+// (unattributed). So categories add up to the idle time, exactly. Events that are of another process, or of another
+// NeuronCore, explain nothing of it.
 //
-// Pure. O(n log n).
+// Pure. O(n log n), and a pass over the events for each core.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "daemon/analysis/functions/neuron/neuron_events.h"
 #include "daemon/analysis/operators/interval_sweep.h"
+#include "storage/base/memory_charge.h"
+#include "storage/base/status.h"
 
 namespace kprof {
 
@@ -32,8 +38,37 @@ struct DeviceIdleTime {
   std::vector<DeviceGap> gaps;  // in the order of time
 };
 
-// `busy`: disjoint, in order. `events` in any order.
-DeviceIdleTime IdleTimeOf(const Interval& whole, const std::vector<Interval>& busy,
-                          std::vector<CategorisedEvent> events);
+struct CoreIdleTime {
+  NeuronCoreKey of;
+  int64_t unplaced = 0;                // executions on its physical cores without a begin or an end on the host's clock
+  std::optional<DeviceIdleTime> idle;  // nothing: none has both
+};
+
+// The cores that are looked at, and when.
+struct CoreChoice {
+  std::optional<int64_t> nc;
+  std::optional<std::string> process;
+  std::optional<std::string> instance;
+  std::optional<int64_t> from_ns;
+  std::optional<int64_t> to_ns;
+};
+
+// Of each core that runs something, in the order of hosts, processes and cores. The whole time of one is `wall` where
+// its profiler measured it (NeuronWallOf), else that from the first event of its process to the last one. Sorts the
+// events. Fails as `charge` does.
+Result<std::vector<CoreIdleTime>> CoreIdleTimesOf(NeuronEvents& events, const Interval& wall, const CoreChoice& choice,
+                                                  MemoryCharge& charge);
+
+// Sums over cores whose idle time is known.
+struct CoreIdleSums {
+  int64_t cores = 0;
+  int64_t wall_ns = 0;
+  int64_t busy_ns = 0;
+  int64_t idle_ns = 0;
+  IdleNs ns{};
+
+  void Add(const DeviceIdleTime& of);
+};
+CoreIdleSums SumsOf(std::span<const CoreIdleTime> cores);
 
 }  // namespace kprof

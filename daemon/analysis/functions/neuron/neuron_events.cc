@@ -105,6 +105,7 @@ class NeuronEventReading {
     for (const NeuronCoreRow& row : read_.core_rows) see(row.of);
     for (const NeuronHostCall& call : read_.host_calls) see(call.of);
     for (const ExecutionLink& link : read_.links) see(link.of);
+    for (const NeuronCoreKey& core : read_.cores) see(core);
     const auto merge = [&](NeuronCoreKey& of) {
       const auto known = workers.find(of.process);
       if (known == workers.end()) {
@@ -116,6 +117,7 @@ class NeuronEventReading {
     for (NeuronCoreRow& row : read_.core_rows) merge(row.of);
     for (NeuronHostCall& call : read_.host_calls) merge(call.of);
     for (ExecutionLink& link : read_.links) merge(link.of);
+    for (NeuronCoreKey& core : read_.cores) merge(core);
   }
 
   // A text of the part, by its number among all texts.
@@ -138,17 +140,53 @@ class NeuronEventReading {
     return &uses_.emplace(id, UseOf(type)).first->second;
   }
 
+  // A process of the part, by its number among all processes.
+  Result<uint32_t> ProcessOf(PartReader& reader, int64_t instance, int64_t process) {
+    const std::pair ids(instance, process);
+    if (last_process_ && last_process_->first == ids) return last_process_->second;
+    const auto [found, is_new] = processes_.try_emplace(ids, 0);
+    if (is_new) {
+      NeuronProcess made;
+      if (instance != kNoValue) {
+        ASSIGN_OR_RETURN(made.instance, reader.ReadString(instance));
+      }
+      if (process != kNoValue) {
+        ASSIGN_OR_RETURN(made.process, reader.ReadString(process));
+      }
+      RETURN_IF_ERROR(
+          charge_.Grow(static_cast<int64_t>(made.instance.size() + made.process.size() + 2 * sizeof(NeuronProcess))));
+      const auto number = static_cast<uint32_t>(read_.processes.size());
+      const bool is_told = !made.instance.empty() && !made.process.empty();
+      found->second =
+          is_told ? told_processes_.try_emplace({made.instance, made.process}, number).first->second : number;
+      if (found->second == number) read_.processes.push_back(std::move(made));
+    }
+    last_process_ = {ids, found->second};
+    return found->second;
+  }
+
+  // A NeuronCore by its number among those of categorised events.
+  Result<uint32_t> CoreOf(const NeuronCoreKey& key) {
+    if (last_core_ < read_.cores.size() && read_.cores[last_core_] == key) return last_core_;
+    const auto [found, is_new] = cores_.try_emplace(key, static_cast<uint32_t>(read_.cores.size()));
+    if (is_new) {
+      RETURN_IF_ERROR(charge_.Grow(4 * sizeof(NeuronCoreKey)));
+      read_.cores.push_back(key);
+    }
+    return last_core_ = found->second;
+  }
+
   int64_t Shifted(int64_t time_ns) const { return time_ns == kNoValue ? kNoValue : SafeSumOf(time_ns, shift_ns_); }
 
   Status ReadEventsOf(PartReader& reader, const StoredSideTable& table) {
     using enum NeuronEventColumn;
-    // Processes of different parts are different ones, whatever they are called.
-    std::unordered_map<int64_t, uint32_t> processes;
+    processes_.clear();
+    last_process_.reset();
     for (const SideSegment& segment : table.segments) {
       RETURN_IF_ERROR(StillWanted(stop_));
-      std::array<DecodedColumn, 15> columns;
+      std::array<DecodedColumn, 16> columns;
       for (const NeuronEventColumn column : {kEvent, kProcess, kWorker, kThread, kNc, kCore, kExecId, kTrackingId,
-                                             kSeqId, kModel, kStart, kEnd, kDeviceStart, kDeviceEnd}) {
+                                             kSeqId, kModel, kStart, kEnd, kDeviceStart, kDeviceEnd, kInstance}) {
         ASSIGN_OR_RETURN(columns[static_cast<size_t>(column)], reader.ReadSide(segment, static_cast<size_t>(column)));
       }
       const auto at = [&](NeuronEventColumn column, size_t row) {
@@ -167,21 +205,16 @@ class NeuronEventReading {
         ++read_.events;
         const int64_t start_ns = Shifted(at(kStart, row));
         const int64_t end_ns = Shifted(at(kEnd, row));
+        ASSIGN_OR_RETURN(const uint32_t process, ProcessOf(reader, at(kInstance, row), at(kProcess, row)));
         if (!use->is_sync_point) {
-          for (const int64_t time_ns : {start_ns, end_ns}) {
-            if (time_ns == kNoValue) continue;
-            read_.first_ns = std::min(read_.first_ns.value_or(time_ns), time_ns);
-            read_.last_ns = std::max(read_.last_ns.value_or(time_ns), time_ns);
-          }
+          for (const int64_t time_ns : {start_ns, end_ns}) SeeTime(time_ns, read_.processes[process]);
         }
+        const NeuronCoreKey key{process, at(kWorker, row), at(kNc, row)};
         if (use->category && start_ns != kNoValue && end_ns > start_ns) {
-          read_.categorised.push_back({start_ns, end_ns, *use->category});
+          ASSIGN_OR_RETURN(const uint32_t core, CoreOf(key));
+          read_.categorised.push_back({start_ns, end_ns, *use->category, core});
         }
         if (!use->is_execution && !use->is_host_call && !use->is_link) continue;
-        const int64_t process = at(kProcess, row);
-        const auto [known, is_new] = processes.try_emplace(process, next_process_);
-        if (is_new) ++next_process_;
-        const NeuronCoreKey key{known->second, at(kWorker, row), at(kNc, row)};
         if (use->is_execution) {
           ASSIGN_OR_RETURN(const uint32_t model, TextOf(reader, at(kModel, row)));
           read_.core_rows.push_back({key, at(kCore, row), at(kExecId, row), at(kTrackingId, row), at(kSeqId, row),
@@ -199,6 +232,14 @@ class NeuronEventReading {
       RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>(Taken() - had)));
     }
     return OkStatus();
+  }
+
+  void SeeTime(int64_t time_ns, NeuronProcess& process) {
+    if (time_ns == kNoValue) return;
+    read_.first_ns = std::min(read_.first_ns.value_or(time_ns), time_ns);
+    read_.last_ns = std::max(read_.last_ns.value_or(time_ns), time_ns);
+    process.first_ns = std::min(process.first_ns.value_or(time_ns), time_ns);
+    process.last_ns = std::max(process.last_ns.value_or(time_ns), time_ns);
   }
 
   static int64_t DeviceTime(int64_t time_ns) { return time_ns == kNoValue ? kNoValue : SafeTime(time_ns); }
@@ -258,7 +299,12 @@ class NeuronEventReading {
   std::unordered_map<int64_t, uint32_t> texts_;  // of the part that is read
   std::unordered_map<int64_t, TypeUse> uses_;
   std::unordered_map<std::string, uint32_t> numbers_;
-  uint32_t next_process_ = 0;
+  // Processes of the part that is read, by the numbers of their texts; those that tell their host, of all parts.
+  std::map<std::pair<int64_t, int64_t>, uint32_t> processes_;
+  std::optional<std::pair<std::pair<int64_t, int64_t>, uint32_t>> last_process_;
+  std::map<std::pair<std::string, std::string>, uint32_t> told_processes_;
+  std::map<NeuronCoreKey, uint32_t> cores_;
+  uint32_t last_core_ = 0;
 };
 
 }  // namespace

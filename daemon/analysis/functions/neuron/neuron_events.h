@@ -30,9 +30,19 @@ std::string_view IdleCategoryName(IdleCategory category);
 // The category of a type of events: "nrt_tensor_read". Nothing: it explains no idle time.
 std::optional<IdleCategory> IdleCategoryOf(std::string_view event_type);
 
-// A process' logical NeuronCore.
+// A process with a Neuron runtime. Those of different parts are different ones, whatever they are called, but for those
+// that tell their host: a trace may stand in several files.
+struct NeuronProcess {
+  std::string instance;  // the host, as the trace has it; empty: not told
+  std::string process;   // the same
+  // Of all its events.
+  std::optional<int64_t> first_ns;
+  std::optional<int64_t> last_ns;
+};
+
+// A process' logical NeuronCore. Not told: below 0.
 struct NeuronCoreKey {
-  uint32_t process = 0;  // of the part, or its number among NeuronEvents::processes
+  uint32_t process = 0;  // its number among NeuronEvents::processes
   int64_t worker = 0;
   int64_t nc = 0;
   bool operator==(const NeuronCoreKey&) const = default;
@@ -103,11 +113,14 @@ struct CategorisedEvent {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   IdleCategory category = IdleCategory::kUnattributed;
+  uint32_t of = 0;  // its NeuronCore's number among NeuronEvents::cores
 };
 
 struct NeuronEvents {
   std::vector<size_t> parts;  // of the traces, that have some
   std::vector<std::string> texts{""};
+  std::vector<NeuronProcess> processes;
+  std::vector<NeuronCoreKey> cores;  // of categorised events; one may be there twice
   std::vector<NeuronCoreRow> core_rows;
   std::vector<NeuronHostCall> host_calls;
   std::vector<ExecutionLink> links;

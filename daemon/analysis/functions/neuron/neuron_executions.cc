@@ -191,14 +191,18 @@ int64_t LogicalCoreSizeOf(const std::vector<NeuronExecution>& executions) {
   return size;
 }
 
-std::vector<Interval> NeuronBusyOf(const NeuronEvents& events) {
-  std::vector<Interval> rows;
+std::map<NeuronCoreKey, std::vector<Interval>> NeuronBusyOf(const NeuronEvents& events) {
+  std::map<NeuronCoreKey, std::vector<Interval>> busy;
   for (const NeuronCoreRow& row : events.core_rows) {
+    std::vector<Interval>& rows = busy[row.of];
     if (HasHostTimes(row)) rows.push_back({row.start_ns, row.end_ns});
   }
-  std::sort(rows.begin(), rows.end(), [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
-  std::vector<Interval> busy;
-  for (const Interval& row : rows) AppendInterval(row.begin_ns, row.end_ns, busy);
+  for (auto& [core, rows] : busy) {
+    std::sort(rows.begin(), rows.end(), [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
+    std::vector<Interval> merged;
+    for (const Interval& row : rows) AppendInterval(row.begin_ns, row.end_ns, merged);
+    rows = std::move(merged);
+  }
   return busy;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -37,7 +38,8 @@ std::vector<NeuronExecution> NeuronExecutionsOf(const NeuronEvents& events);
 // 0: there is no execution.
 int64_t LogicalCoreSizeOf(const std::vector<NeuronExecution>& executions);
 
-// The time in which the device runs anything: disjoint, in order.
-std::vector<Interval> NeuronBusyOf(const NeuronEvents& events);
+// The time in which each logical NeuronCore runs anything, on any of its physical ones: disjoint, in order. Empty: none
+// of its executions has a place on the host's clock.
+std::map<NeuronCoreKey, std::vector<Interval>> NeuronBusyOf(const NeuronEvents& events);
 
 }  // namespace kprof

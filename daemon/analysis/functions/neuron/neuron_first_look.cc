@@ -7,7 +7,6 @@
 
 #include "daemon/analysis/functions/neuron/device_idle_time.h"
 #include "daemon/analysis/functions/neuron/neuron_events.h"
-#include "daemon/analysis/functions/neuron/neuron_executions.h"
 #include "daemon/analysis/functions/neuron/neuron_lines.h"
 #include "storage/base/memory_charge.h"
 
@@ -49,19 +48,22 @@ Result<std::string> LookAtRank(const AnalysisTraces& traces, const NeuronRank& r
   std::string text = "Neuron runtime" + (rank.rank ? " of rank " + std::to_string(*rank.rank) : std::string()) + ": ";
   std::vector<std::string> notes;
   const std::optional<Interval> whole = NeuronWallOf(events, notes);
-  const std::vector<Interval> busy = NeuronBusyOf(events);
+  std::vector<CoreIdleTime> cores;
+  if (whole) {
+    ASSIGN_OR_RETURN(cores, CoreIdleTimesOf(events, *whole, {}, charge));
+  }
+  const CoreIdleSums idle = SumsOf(cores);
   if (!whole || all.executions == 0) {
     text += "no execution on a device is in the trace";
-  } else if (busy.empty()) {
+  } else if (idle.cores == 0) {
     text += std::to_string(all.executions) + " executions took " + MillisText(all.nc_ns) +
             " of the device's time; when they ran is not known, as no sync point puts its clock beside the host's";
   } else {
-    const DeviceIdleTime idle = IdleTimeOf(*whole, busy, std::move(events.categorised));
-    const int64_t wall_ns = whole->end_ns - whole->begin_ns;
-    text += "the device ran " + MillisText(idle.busy_ns) + " of " + MillisText(wall_ns) + " (" +
-            ShareOfText(idle.busy_ns, wall_ns) + "), " + std::to_string(all.executions) +
-            (all.executions == 1 ? " execution" : " executions") + LongestLine(lines) + "; " + MillisText(all.nrt_ns) +
-            " in the host's calls, " + std::string(all.reading.word());
+    text +=
+        (idle.cores == 1 ? "the device ran " : "its " + std::to_string(idle.cores) + " NeuronCores ran, added up, ") +
+        MillisText(idle.busy_ns) + " of " + MillisText(idle.wall_ns) + " (" + ShareOfText(idle.busy_ns, idle.wall_ns) +
+        "), " + std::to_string(all.executions) + (all.executions == 1 ? " execution" : " executions") +
+        LongestLine(lines) + "; " + MillisText(all.nrt_ns) + " in the host's calls, " + std::string(all.reading.word());
     const auto most = static_cast<size_t>(std::max_element(idle.ns.begin(), idle.ns.end()) - idle.ns.begin());
     if (idle.idle_ns > 0) {
       text += "; of the idle time most is " + std::string(IdleCategoryName(static_cast<IdleCategory>(most))) + " (" +
