@@ -72,7 +72,7 @@ constexpr ToolOption kNeuronSystemOptions[] = {
 };
 
 constexpr ToolOutput kNeuronSystemOutputs[] = {
-    {.glob = "system.tables/**/*.parquet"},  // no reader takes the tables of the runtime
+    {.glob = "system.tables/**/*.parquet", .reader = "auto"},  // a table that no reader knows is an artifact
     {.glob = "view/**/system_profile.json", .reader = "neuron-system"},
     {.glob = "view/**/device_profile*.json", .reader = "neuron-json"},
     {.glob = "view/**/*.json", .reader = "auto"},
@@ -290,14 +290,9 @@ Result<NextSteps> ViewTheTree(const PlanInput& input) {
     }
   }
   const NeuronViewer viewer = ReadNeuronViewer(input);
-  // JSON is what is read of the runtime's trace; programs that write tables alone are newer.
+  // JSON where the program writes it: it is in one file. Programs that write tables alone are newer.
   ProfileForm view = ChooseProfileForm(input.options, viewer);
   if (input.options["view"] == "auto") view = viewer.Takes("json") ? ProfileForm::kJson : ProfileForm::kTables;
-  if (view == ProfileForm::kTables) {
-    next.notes.push_back(
-        "output_not_imported: the runtime's trace is kept as tables, which are not read here; --view json "
-        "asks for a form that is");
-  }
   const std::string folder = InSystemFolder(input, kViewFolder);
   ::mkdir(folder.c_str(), S_IRWXU);
   // Of a folder it writes into its own.

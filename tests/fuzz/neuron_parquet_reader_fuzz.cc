@@ -1,4 +1,5 @@
-// Parquet files with anything in them, as tables of a Neuron device profile: the reader ends, in bounds.
+// Parquet files with anything in them, as tables of Neuron device profiles and system traces: the reader ends, in
+// bounds.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,7 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kprof;
   const UniqueFd fd(::memfd_create("table", MFD_CLOEXEC));
   KPROF_CHECK(fd.valid() && ::write(fd.get(), data, size) == static_cast<ssize_t>(size));
-  for (const char* const name : {"Instruction.parquet", "Summary.parquet", "other"}) {
+  for (const char* const name :
+       {"Instruction.parquet", "Summary.parquet", "SystemProfileEvents.parquet", "CpuUsage.parquet", "other"}) {
     const Result<SourceFile> source = SourceFile::Open(fd.get(), name);
     KPROF_CHECK(source.ok());
     BatchTexts texts;

@@ -483,7 +483,8 @@ def delta_packed(values):
     return bytes(out)
 
 
-TYPES = {"bool": 0, "int32": 1, "int64": 2, "float": 4, "double": 5, "text": 6, "list": 2}
+TYPES = {"bool": 0, "int32": 1, "int64": 2, "float": 4, "double": 5, "text": 6, "list": 2, "texts": 6}
+LISTS = {"list": "int64", "texts": "text"}  # by what they are of
 
 
 def plain(kind, values):
@@ -522,7 +523,7 @@ def encode(kind, values, encoding):
 
 
 def write_parquet(path, columns, codec="snappy", encoding="dictionary", version=1, page_rows=1000, group_rows=5000):
-    """Columns: (name, kind, values), None for null; `list` is a list of int64."""
+    """Columns: (name, kind, values), None for null; `list` is a list of int64, `texts` one of texts."""
     rows = len(columns[0][2])
     out, groups = bytearray(b"PAR1"), []
     for first in range(0, max(rows, 1), group_rows):
@@ -532,7 +533,7 @@ def write_parquet(path, columns, codec="snappy", encoding="dictionary", version=
             part = values[first:first + count]
             begin, dictionary_at, unpacked_total = len(out), None, 0
             entries, of_chunk, path_name = 0, None, [name]
-            if kind == "list":
+            if kind in LISTS:
                 path_name = [name, "list", "element"]
             distinct = None
             if encoding == "dictionary" and kind in ("text", "int64", "int32", "double", "float"):
@@ -551,7 +552,7 @@ def write_parquet(path, columns, codec="snappy", encoding="dictionary", version=
             for page in range(0, max(count, 1), page_rows):
                 here = part[page:page + page_rows]
                 repetition, definition, present = [], [], []
-                if kind == "list":
+                if kind in LISTS:
                     for value in here:
                         if value is None or not value:
                             repetition.append(0)
@@ -569,12 +570,12 @@ def write_parquet(path, columns, codec="snappy", encoding="dictionary", version=
                     width = bits_for(max(len(distinct) - 1, 0))
                     number, data = 8, bytes([width]) + hybrid([of_chunk[v] for v in present], width)
                 else:
-                    number, data = encode(kind, present, encoding)
+                    number, data = encode(LISTS.get(kind, kind), present, encoding)
                 entries += len(definition)
-                levels_r = hybrid(repetition, 1) if kind == "list" else b""
-                levels_d = hybrid(definition, 2 if kind == "list" else 1)
+                levels_r = hybrid(repetition, 1) if kind in LISTS else b""
+                levels_d = hybrid(definition, 2 if kind in LISTS else 1)
                 if version == 1:
-                    body = (struct.pack("<I", len(levels_r)) + levels_r if kind == "list" else b"") + struct.pack("<I", len(levels_d)) + levels_d + data
+                    body = (struct.pack("<I", len(levels_r)) + levels_r if kind in LISTS else b"") + struct.pack("<I", len(levels_d)) + levels_d + data
                     packed = compress(codec, body)[1]
                     head = Thrift().i32(1, 0).i32(2, len(body)).i32(3, len(packed))
                     head.struct(5, Thrift().i32(1, len(definition)).i32(2, number).i32(3, 3).i32(4, 3))
@@ -598,10 +599,11 @@ def write_parquet(path, columns, codec="snappy", encoding="dictionary", version=
             break
     schema = [Thrift().binary(4, "schema").i32(5, len(columns))]
     for name, kind, values in columns:
-        if kind == "list":
+        if kind in LISTS:
             schema.append(Thrift().i32(3, 1).binary(4, name).i32(5, 1).i32(6, 3))
             schema.append(Thrift().i32(3, 2).binary(4, "list").i32(5, 1))
-            schema.append(Thrift().i32(1, 2).i32(3, 1).binary(4, "element"))
+            element = Thrift().i32(1, TYPES[kind]).i32(3, 1).binary(4, "element")
+            schema.append(element.i32(6, 0) if kind == "texts" else element)
             continue
         element = Thrift().i32(1, TYPES[kind]).i32(3, 1).binary(4, name)
         schema.append(element.i32(6, 0) if kind == "text" else element)

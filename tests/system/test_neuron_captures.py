@@ -232,9 +232,18 @@ class SystemTraceTest(NeuronCaptureTest):
             self.assertIn(words, variables)
 
     def test_as_tables(self):
-        run = self.capture("neuron-system", "--view", "tables", command=(WORKLOAD, "--executions", "2"))
-        self.assertIn("SystemProfileEvents.parquet", names_of(run))
-        self.assertEqual(codes_of(run), ["output_not_imported"])
+        answers = []
+        for view in ("tables", "json"):
+            run = self.capture("neuron-system", "--view", view, command=(WORKLOAD, "--executions", "2"))
+            self.assertEqual((run["state"], codes_of(run)), ("done", []))
+            self.assertEqual("SystemProfileEvents.parquet" in names_of(run), view == "tables")
+            told = self.ctl.json("analyze", "device-idle", run["id"])["result"]
+            self.assertEqual([(row["instance"], row["nc"], row["busy_ns"], row["wall_ns"]) for row in told["cores"]],
+                             [("i-0123456789abcdef0", 0, 2_200_000, 2_800_000)])
+            for row in told["cores"] + told["gaps"]:
+                row.pop("process")
+            answers.append((told, self.ctl.json("analyze", "lines", run["id"])["result"]))
+        self.assertEqual(*answers)
 
     def test_device_profiles_with_it(self):
         run = self.capture("neuron-system", "--device-profile", "session", command=(WORKLOAD,))

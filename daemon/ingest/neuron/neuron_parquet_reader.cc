@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/ingest/neuron/profile_tables.h"
+#include "daemon/ingest/neuron/system_table_reader.h"
 #include "daemon/ingest/parquet/column_reader.h"
 #include "daemon/ingest/parquet/parquet_file.h"
 
@@ -18,7 +19,7 @@ namespace kprof {
 namespace {
 
 constexpr size_t kParquetRowsAtOnce = 8192;
-constexpr const char* kReadAsNeuronParquet = "read it as a table of a Neuron device profile";
+constexpr const char* kReadAsNeuronParquet = "read it as a table of a Neuron device profile or system trace";
 // A row of a real table takes some bytes: a file that says much more is made to fill the disk.
 constexpr int64_t kMostRowsOfByte = 100;
 constexpr int64_t kFreeRows = 1 << 20;
@@ -56,7 +57,7 @@ class NeuronParquetReading {
       : file_(file), parquet_(parquet), table_(table), rows_(sink, limits) {}
 
   Status Read() {
-    RETURN_IF_ERROR(rows_.Begin());
+    RETURN_IF_ERROR(rows_.Begin(table_.is_of_system));
     RETURN_IF_ERROR(rows_.sink().SetFact("neuron_table", table_.name()));
     Bind();
     Tell();
@@ -205,8 +206,9 @@ const ProfileTable* TableOf(const SourceFile& file, const ParquetFile& parquet) 
 
 Status ReadNeuronParquet(const SourceFile& file, BatchSink& sink, const ProfileLimits& limits) {
   ASSIGN_OR_RETURN(const ParquetFile parquet, ParquetFile::Open(file));
-  const ProfileTable* const table = TableOf(file, parquet);
-  if (table == nullptr) {
+  const bool is_of_system = IsSystemTable(file, parquet);
+  const ProfileTable* const table = is_of_system ? nullptr : TableOf(file, parquet);
+  if (table == nullptr && !is_of_system) {
     return Fail(ErrorCode::kNotFound, kReadAsNeuronParquet,
                 "neither its name nor its columns are those of a table that is read",
                 "give the tables that neuron-explorer view --output-format parquet wrote, with their names");
@@ -217,6 +219,7 @@ Status ReadNeuronParquet(const SourceFile& file, BatchSink& sink, const ProfileL
                     std::to_string(file.size_bytes()) + " bytes",
                 "have the profiler write it again");
   }
+  if (is_of_system) return ReadSystemTable(file, parquet, sink);
   return NeuronParquetReading(file, parquet, *table, sink, limits).Read();
 }
 

@@ -1,6 +1,7 @@
 // Reads a table of a device profile as the Neuron profiler writes it with `--output-format parquet`: one file for each
 // table, `Instruction.parquet`, `DmaPacket_0.parquet` (docs/trace_format.md#from-neuron-device-profiles). Columns are
-// found by name, each is optional; the table is known by the file's name, else by its columns.
+// found by name, each is optional; the table is known by the file's name, else by its columns. Tables of a runtime's
+// trace are read as system_table_reader.h says.
 //
 // Memory: a page of each column, and as profile_rows.h says.
 #pragma once

@@ -77,9 +77,9 @@ ProfileRows::ProfileRows(BatchSink& sink, const ProfileLimits& limits)
   transfer_ = builder_.Text("dma_transfer");
 }
 
-Status ProfileRows::Begin() {
+Status ProfileRows::Begin(bool is_of_system) {
   RETURN_IF_ERROR(sink().SetFact("time_zero_ns", int64_t{0}));
-  return sink().SetFact(kNeuronProfileFact, "device");
+  return sink().SetFact(kNeuronProfileFact, is_of_system ? kNeuronSystemProfile : kNeuronDeviceProfile);
 }
 
 std::span<int64_t> ProfileRows::Start(const ProfileTable& table) {

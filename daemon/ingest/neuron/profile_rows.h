@@ -34,8 +34,8 @@ class ProfileRows {
   explicit ProfileRows(BatchSink& sink, const ProfileLimits& limits = {});
 
   BatchSink& sink() { return builder_.sink(); }
-  // Sets the part's time 0 and says that it is a device profile. Call it first.
-  Status Begin();
+  // Sets the part's time 0 and says that it is a device profile, or what a system trace tells of itself. Call it first.
+  Status Begin(bool is_of_system = false);
 
   // A row of a table with fields: Start gives its cells, all without a value (kNoValue, kNoReal), Add takes them. Texts
   // are numbers of Text.

@@ -208,9 +208,10 @@ constexpr ProfileTable kProfileTables[] = {
     {TableRole::kFacts, "", "OpcodeSummary", {}},
     {TableRole::kFacts, "", "ThrottleSummary", {}},
     {TableRole::kFacts, "", "ExecutionInfo", {}},
-    {TableRole::kFacts, "", "DeviceProfileList", {}},
+    {TableRole::kFacts, "", "DeviceProfileList", {}, false, false, true},
+    {TableRole::kFacts, "", "SystemProfileMetadata", {}, false, false, true},
     {TableRole::kFacts, "", "DmaUsageSummary", {}},
-    {TableRole::kFacts, "", "SchemaFields", {}},
+    {TableRole::kFacts, "", "SchemaFields", {}, false, false, true},
 };
 
 // Columns by which a table is known where its file has another name. All of them must be there.

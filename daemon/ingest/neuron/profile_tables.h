@@ -54,6 +54,7 @@ struct ProfileTable {
   std::span<const ProfileField> fields;
   bool keeps_rest = false;         // fields that it does not name become rows of neuron_fact
   bool is_aggregated_dma = false;  // a row of it is a whole transfer
+  bool is_of_system = false;       // it says something of a system trace, and nothing of one device's profile
   std::string_view name() const { return parquet.empty() ? json : parquet; }
   // Null: it has none.
   const SideTable* side_table() const;

@@ -343,4 +343,9 @@ const char* ScanSystemEvent(const char* at, const char* end, SystemEvent& event)
   return behind;
 }
 
+bool ScanSystemEventData(std::string_view object, SystemEvent& event) {
+  const char* const at = SkipSpace(object.data());
+  return *at == '{' && ScanMembersOf(at, object.data() + object.size(), event, true) != nullptr;
+}
+
 }  // namespace kprof

@@ -62,4 +62,7 @@ std::optional<int64_t> WholeNumberIn(std::string_view value);
 // `at` stands on a brace. Returns the place behind the object that it opens; null: the text ends before, or is no JSON.
 const char* ScanSystemEvent(const char* at, const char* end, SystemEvent& event);
 
+// Adds the members of a JSON object as those of the event's data. False: it is none, or is cut off.
+bool ScanSystemEventData(std::string_view object, SystemEvent& event);
+
 }  // namespace kprof

@@ -119,6 +119,10 @@ Status ColumnReader::ReadFlat(size_t rows, std::vector<int64_t>& values) {
   return OkStatus();
 }
 
+void ColumnReader::ForgetTexts() {
+  if (is_text()) std::fill(dictionary_.begin(), dictionary_.end(), kNotNumbered);
+}
+
 // A row of a list: entries up to the next one that begins a row.
 Status ColumnReader::ReadListRow(std::vector<int64_t>& values) {
   std::string text = "[";

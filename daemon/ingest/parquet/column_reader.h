@@ -36,6 +36,10 @@ class ColumnReader {
   // Fails with kBadInput, naming the column, where the file contradicts itself or has fewer rows.
   Status Read(size_t rows, std::vector<int64_t>& values);
 
+  // Asks for the numbers of texts anew, also of those in a dictionary: for a reader that keeps texts for some rows
+  // only.
+  void ForgetTexts();
+
  private:
   // The kinds of values in a page.
   enum class Source : uint8_t { kPlain, kBits, kRuns, kDictionary, kDecoded };

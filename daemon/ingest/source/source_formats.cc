@@ -55,7 +55,7 @@ Status NoKnownFormat(std::span<const char> first) {
       ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
       "give a Chrome or Kineto trace, a Scalene profile, a log of NCCL Inspector, a kernel profile of nkipy, a system "
       "trace or a device profile of Neuron (JSON), a Perfetto trace (.pftrace), a report of Nsight Compute (.ncu-rep) "
-      "or its CSV, each also as .gz or .zst, tables of a device profile (.parquet), or an SQLite export of Nsight "
+      "or its CSV, each also as .gz or .zst, tables of Neuron (.parquet), or an SQLite export of Nsight "
       "Systems; "
       "archives (.tar, .zip, .xz) are unpacked first");
 }
@@ -222,8 +222,8 @@ constexpr SourceFormat kFormats[] = {
      .alias = "",
      .is_text = false,
      .is_table = true,
-     .what = "a table of a Neuron device profile",
-     .looks = "it is Parquet, as tables of Neuron device profiles are",
+     .what = "a table of a Neuron device profile or system trace",
+     .looks = "it is Parquet, as tables of Neuron device profiles and system traces are",
      .is_none = "it is no Parquet",
      .remedy = "have neuron-explorer write it: view --output-format parquet",
      .looks_like = LooksLikeParquet,

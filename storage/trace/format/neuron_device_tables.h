@@ -16,6 +16,8 @@ namespace kprof {
 
 // The fact that marks a part of a device profile.
 inline constexpr std::string_view kNeuronProfileFact = "neuron_profile";
+inline constexpr std::string_view kNeuronDeviceProfile = "device";
+inline constexpr std::string_view kNeuronSystemProfile = "system";  // what a system trace says of itself
 // The fact with the version of the profile's schema, where it says one: "7.4.0".
 inline constexpr std::string_view kNeuronSchemaFact = "neuron_schema_version";
 

@@ -274,7 +274,7 @@ std::optional<int64_t> DeviceProfile::FindWhole(std::string_view counter) const 
 }
 
 bool IsDeviceProfile(const TracePart& part) {
-  return part.reader->TextFact(kNeuronProfileFact).has_value();
+  return part.reader->TextFact(kNeuronProfileFact) == kNeuronDeviceProfile;
 }
 
 Result<std::vector<DeviceProfile>> FindDeviceProfiles(const AnalysisTraces& traces, const StopSignal& stop) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/analysis/functions/neuron/device_profile.h"
+#include "storage/trace/format/neuron_device_tables.h"
 #include "storage/trace/format/neuron_tables.h"
 
 namespace kprof {
@@ -17,7 +17,8 @@ AnalysisTraces WithoutNeuron(const AnalysisTraces& traces) {
   std::vector<TracePart> parts;
   std::vector<std::string> runs;
   for (size_t i = 0; i < traces.parts().size(); ++i) {
-    if (IsDeviceProfile(traces.parts()[i]) || IsNeuronRuntimePart(traces.parts()[i])) continue;
+    const TracePart& part = traces.parts()[i];
+    if (part.reader->TextFact(kNeuronProfileFact) || IsNeuronRuntimePart(part)) continue;
     parts.push_back(traces.parts()[i]);
     runs.push_back(traces.run(i));
   }
