@@ -1,6 +1,6 @@
 // The peaks of one NeuronCore that a device profile ran on, each with who says so: the profile's own metadata, else the
-// table of peaks in use, by the instance's type. Nothing where neither knows. Costs a reading of the table where the
-// metadata lacks one.
+// table of peaks in use, by the instance's type; for the tensor engine of a NeuronCore-v2 what the
+// profiler itself takes. Nothing where none knows. Costs a reading of the table where the metadata lacks one.
 #pragma once
 
 #include <optional>
