@@ -7,7 +7,6 @@ namespace kprof {
 namespace {
 
 constexpr int kMostFrames = 64;  // above each other
-constexpr size_t kMostStars = 8;
 
 // Numbers of a text, in their order: the ids of frames.
 std::vector<std::string> IdsIn(const std::string& text) {
@@ -23,58 +22,6 @@ std::vector<std::string> IdsIn(const std::string& text) {
   }
   return ids;
 }
-
-// A small matcher after Kernighan and Pike, over characters that may be escaped.
-class Expression {
- public:
-  explicit Expression(std::string_view text) {
-    for (size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == '^' && i == 0) {
-        at_begin_ = true;
-      } else if (text[i] == '$' && i + 1 == text.size()) {
-        at_end_ = true;
-      } else if (text[i] == '*' && !units_.empty() && !units_.back().any_number && stars_ < kMostStars) {
-        units_.back().any_number = true;
-        ++stars_;
-      } else if (text[i] == '\\' && i + 1 < text.size()) {
-        units_.push_back({text[++i], false, false});
-      } else {
-        units_.push_back({text[i], text[i] == '.', false});
-      }
-    }
-  }
-
-  bool Fits(std::string_view text) const {
-    // Which units are reached, for each place: no way back, so the cost is the product of both lengths.
-    std::vector<bool> now(units_.size() + 1, false);
-    std::vector<bool> next(units_.size() + 1, false);
-    for (size_t at = 0;; ++at) {
-      if (at == 0 || !at_begin_) now[0] = true;
-      for (size_t u = 0; u < units_.size(); ++u) {
-        if (now[u] && units_[u].any_number) now[u + 1] = true;
-      }
-      if (now[units_.size()] && (!at_end_ || at == text.size())) return true;
-      if (at == text.size()) return false;
-      std::fill(next.begin(), next.end(), false);
-      for (size_t u = 0; u < units_.size(); ++u) {
-        if (!now[u] || !(units_[u].any_character || units_[u].character == text[at])) continue;
-        next[units_[u].any_number ? u : u + 1] = true;
-      }
-      now.swap(next);
-    }
-  }
-
- private:
-  struct Unit {
-    char character = 0;
-    bool any_character = false;
-    bool any_number = false;
-  };
-  std::vector<Unit> units_;
-  bool at_begin_ = false;
-  bool at_end_ = false;
-  size_t stars_ = 0;
-};
 
 }  // namespace
 
@@ -171,43 +118,22 @@ Result<size_t> SourceLines::Find(ProfileTexts& texts, int64_t file, int64_t line
   return size_t{0};
 }
 
-namespace {
-
-// Signs of other languages of patterns would fit nothing, without a word.
-Status CheckExpression(const std::string& text) {
-  constexpr std::string_view kOthers = "[](){}|+?";
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_escape = text[i] == '\\' && i + 1 < text.size();
-    const bool is_other =
-        is_escape ? kLetters.find(text[i + 1]) != kLetters.npos : kOthers.find(text[i]) != kOthers.npos;
-    if (is_other) {
-      return Fail(ErrorCode::kUsage, "read option source",
-                  "'" + text.substr(i, is_escape ? 2 : 1) + "' at byte " + std::to_string(i + 2) +
-                      " is no sign of its patterns",
-                  "it knows . * ^ and $; a backslash before any other sign takes that as it is");
-    }
-    if (is_escape) ++i;
-  }
-  return OkStatus();
-}
-
-}  // namespace
-
 Result<SourcePattern> SourcePattern::Read(const std::string& text) {
+  constexpr const char* kAct = "read option source";
   if (text.size() > kMostBytes) {
-    return Fail(ErrorCode::kUsage, "read option source", "it has more than 256 bytes", "give a shorter one");
+    return Fail(ErrorCode::kUsage, kAct, "it has more than 256 bytes", "give a shorter one");
   }
   SourcePattern pattern;
-  pattern.is_expression_ = text.size() >= 2 && text.front() == '/' && text.back() == '/';
-  pattern.text_ = pattern.is_expression_ ? text.substr(1, text.size() - 2) : text;
-  if (pattern.is_expression_) RETURN_IF_ERROR(CheckExpression(pattern.text_));
+  pattern.text_ = text;
+  if (text.size() >= 2 && text.front() == '/' && text.back() == '/') {
+    ASSIGN_OR_RETURN(pattern.expression_,
+                     TextExpression::Read(std::string_view(text).substr(1, text.size() - 2), kAct));
+  }
   return pattern;
 }
 
 bool SourcePattern::Fits(std::string_view place) const {
-  if (!is_expression_) return place.find(text_) != std::string_view::npos;
-  return Expression(text_).Fits(place);
+  return expression_ ? expression_->Fits(place) : place.find(text_) != std::string_view::npos;
 }
 
 }  // namespace kprof

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "daemon/analysis/functions/neuron/device_profile.h"
+#include "daemon/analysis/operators/text_expression.h"
 
 namespace kprof {
 
@@ -60,18 +61,18 @@ class SourceLines {
   std::map<std::string, SourceLine> instructions_;  // by the names of kernel instructions, the innermost place
 };
 
-// A pattern for "file:line": between slashes an expression (. any character, * any number of the one before, ^ begin,
-// $ end, \ the next character itself), as `/./`, which fits every place; else a text that stands in it.
+// A pattern for "file:line": between slashes a regular expression (text_expression.h), as `/./`, which fits every
+// place; else a text that stands in it.
 class SourcePattern {
  public:
   static constexpr size_t kMostBytes = 256;
 
-  // Fails with kUsage for a pattern that is too long.
+  // Fails with kUsage for a pattern that is too long, and as TextExpression::Read does.
   static Result<SourcePattern> Read(const std::string& text);
   bool Fits(std::string_view place) const;
 
  private:
-  bool is_expression_ = false;
+  std::optional<TextExpression> expression_;
   std::string text_;
 };
 
