@@ -123,6 +123,15 @@ int64_t ProfileRows::Text(const ProfileTable& table, const ProfileField& field, 
   return number = made;
 }
 
+// Most rows have some of them: to look them up each time takes longer than all else of a slice.
+uint32_t ProfileRows::KeyOf(ArgKey key) {
+  static constexpr std::array<std::string_view, kArgKeys> kNames = {"operands", "layer",      "file",      "line",
+                                                                    "bytes",    "queue_type", "dma_engine"};
+  std::optional<uint32_t>& number = keys_[key];
+  if (!number) number = builder_.Text(kNames[key]);
+  return *number;
+}
+
 Status ProfileRows::Add(const ProfileTable& table) {
   const std::span<int64_t> row(row_);
   switch (table.role) {
@@ -205,11 +214,11 @@ void ProfileRows::AddInstruction(std::span<int64_t> row) {
   slice.duration_ns = Cell(row, kDuration);
   slice.name = Cell(row, kOpcode) == kNoValue ? instruction_ : static_cast<uint32_t>(Cell(row, kOpcode));
   slice.category = slice.name == semaphore_ ? wait_ : instruction_;
-  if (Cell(row, kOperands) != kNoValue) slice.Put(builder_.Text("operands"), ArgType::kString, Cell(row, kOperands));
-  if (Cell(row, kLayer) != kNoValue) slice.Put(builder_.Text("layer"), ArgType::kString, Cell(row, kLayer));
+  if (Cell(row, kOperands) != kNoValue) slice.Put(KeyOf(kOperandsKey), ArgType::kString, Cell(row, kOperands));
+  if (Cell(row, kLayer) != kNoValue) slice.Put(KeyOf(kLayerKey), ArgType::kString, Cell(row, kLayer));
   if (Cell(row, kLine) != kNoValue) {
-    slice.Put(builder_.Text("file"), ArgType::kString, Cell(row, kFile));
-    slice.Put(builder_.Text("line"), ArgType::kInteger, Cell(row, kLine));
+    slice.Put(KeyOf(kFileKey), ArgType::kString, Cell(row, kFile));
+    slice.Put(KeyOf(kLineKey), ArgType::kInteger, Cell(row, kLine));
   }
   lanes_.Add(slice);
 }
@@ -235,10 +244,9 @@ void ProfileRows::AddDma(const ProfileTable& table, std::span<int64_t> row) {
   slice.duration_ns = Cell(row, kDuration);
   slice.category = is_transfer ? transfer_ : packet_;
   slice.name = Cell(row, kVariable) == kNoValue ? slice.category : static_cast<uint32_t>(Cell(row, kVariable));
-  if (Cell(row, kBytes) != kNoValue) slice.Put(builder_.Text("bytes"), ArgType::kInteger, Cell(row, kBytes));
-  if (Cell(row, kQueueType) != kNoValue)
-    slice.Put(builder_.Text("queue_type"), ArgType::kString, Cell(row, kQueueType));
-  if (Cell(row, kEngine) != kNoValue) slice.Put(builder_.Text("dma_engine"), ArgType::kInteger, Cell(row, kEngine));
+  if (Cell(row, kBytes) != kNoValue) slice.Put(KeyOf(kBytesKey), ArgType::kInteger, Cell(row, kBytes));
+  if (Cell(row, kQueueType) != kNoValue) slice.Put(KeyOf(kQueueTypeKey), ArgType::kString, Cell(row, kQueueType));
+  if (Cell(row, kEngine) != kNoValue) slice.Put(KeyOf(kDmaEngineKey), ArgType::kInteger, Cell(row, kEngine));
   lanes_.Add(slice);
 }
 
@@ -293,7 +301,7 @@ void ProfileRows::AddSpan(const ProfileTable& table, Row row) {
     slice.name = row[kSpanName] == kNoValue ? builder_.Text("collective") : static_cast<uint32_t>(row[kSpanName]);
     slice.category = builder_.Text("collective");
     if (row[kSpanKind] != kNoValue) slice.Put(builder_.Text("algorithm"), ArgType::kString, row[kSpanKind]);
-    if (row[kSpanBytes] != kNoValue) slice.Put(builder_.Text("bytes"), ArgType::kInteger, row[kSpanBytes]);
+    if (row[kSpanBytes] != kNoValue) slice.Put(KeyOf(kBytesKey), ArgType::kInteger, row[kSpanBytes]);
   }
   lanes_.Add(slice);
 }

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,11 @@ class ProfileRows {
 
  private:
   using Row = std::span<const int64_t>;
+  // The keys of arguments of slices.
+  enum ArgKey : uint8_t { kOperandsKey, kLayerKey, kFileKey, kLineKey, kBytesKey, kQueueTypeKey, kDmaEngineKey };
+  static constexpr size_t kArgKeys = size_t{kDmaEngineKey} + 1;
+
+  uint32_t KeyOf(ArgKey key);
   void AddInstruction(std::span<int64_t> row);
   void AddDma(const ProfileTable& table, std::span<int64_t> row);
   void AddActive(std::span<int64_t> row);
@@ -99,8 +105,9 @@ class ProfileRows {
   std::string summary_;
   std::map<std::tuple<uint32_t, int64_t, int64_t, int64_t>, uint32_t> groups_;
   std::map<std::string, uint32_t, std::less<>> counters_;
-  std::map<int64_t, std::pair<int64_t, int64_t>> places_;  // by a text's number: file and line
-  std::array<bool, kInstructionColumns> filled_{};         // columns of instructions that have any value
+  std::unordered_map<int64_t, std::pair<int64_t, int64_t>> places_;  // by a text's number: file and line
+  std::array<std::optional<uint32_t>, kArgKeys> keys_;
+  std::array<bool, kInstructionColumns> filled_{};  // columns of instructions that have any value
   std::array<bool, kDmaColumns> filled_dma_{};
   int64_t rows_ = 0;
   int64_t facts_ = 0;

@@ -29,8 +29,17 @@ struct Shape {
 
 KPROF_FOR_NEWER_PROCESSORS Shape ShapeOf(std::span<const int64_t> values) {
   Shape shape;
-  shape.min = *std::min_element(values.begin(), values.end());
-  shape.max = *std::max_element(values.begin(), values.end());
+  // A loop over values, which the compiler makes wide; std::min_element it does not.
+  int64_t least = values[0];
+  int64_t most = values[0];
+  for (const int64_t value : values) {
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  shape.min = least;
+  shape.max = most;
+  // Many columns of a wide table are empty.
+  if (least == most) return shape;
   for (size_t i = 1; i < values.size(); ++i) {
     const uint64_t difference = Difference(values[i], values[i - 1]);
     shape.changes += difference != 0;
