@@ -117,7 +117,8 @@ class SummaryPainter {
       PaintIdleCauses();
     }
     PaintMeasured();
-    if (has_work || HasMeasured()) PaintFindings();
+    PaintTop();
+    if (has_work || HasMeasured() || HasNeuron()) PaintFindings();
     return std::move(screen_);
   }
 
@@ -150,8 +151,8 @@ class SummaryPainter {
       PaintRanks();
     } else if (HasMeasured()) {
       PaintReport(facts);
-    } else {
-      PaintNotes();
+    } else if (!HasNeuron()) {
+      Line("summary", "nothing that ran on a device");
     }
     if (facts.integer("communication_ns").value_or(0) > 0) {
       Line("exposed", "communication " + facts.percent("exposed_communication_percent") + ", " +
@@ -176,18 +177,74 @@ class SummaryPainter {
       }
       Line("memory", text);
     }
+    PaintNeuron();
     PaintTrust(facts);
   }
 
-  // Where nothing is known of GPUs: what the answer says of other devices, or that there is nothing.
-  void PaintNotes() {
-    for (const std::string& note : answer_.end().notes()) {
-      if (!note.starts_with("Neuron ") && !note.starts_with("a device profile of Neuron")) continue;
-      constexpr size_t kMostLines = 6;
-      Line(has_some_note_ ? "" : "summary", note, TextStyle::kPlain, kMostLines);
-      has_some_note_ = true;
+  size_t RowsOf(const std::string& name) const {
+    const std::optional<size_t> at = Find(name);
+    return at ? answer_.rows(*at) : 0;
+  }
+  bool HasNeuron() const { return RowsOf("neuron_profiles") + RowsOf("neuron_runtime") > 0; }
+
+  void PaintNeuron() {
+    if (!HasNeuron()) return;
+    const bool has_many = RowsOf("neuron_profiles") > 1;
+    if (RowsOf("neuron_profiles") > 0) {
+      ForEach(*Find("neuron_profiles"), INT64_MAX, [&](const NamedCells& row) { PaintProfile(row, has_many); });
     }
-    if (!has_some_note_) Line("summary", "nothing that ran on a device");
+    if (RowsOf("neuron_runtime") > 0) {
+      constexpr size_t kMostLines = 6;
+      ForEach(*Find("neuron_runtime"), INT64_MAX,
+              [&](const NamedCells& row) { Line("neuron", row.text("says"), TextStyle::kPlain, kMostLines); });
+    }
+  }
+
+  void PaintProfile(const NamedCells& row, bool has_many) {
+    std::string what = "device profile";
+    if (has_many && row.integer("rank")) what += " of rank " + std::to_string(*row.integer("rank"));
+    if (!row.text("kernel").empty()) what += " of " + row.text("kernel");
+    what += ": " + TimeText(row.integer("wall_ns"));
+    if (row.real("active_percent")) what += ", active " + row.percent("active_percent");
+    if (row.integer("cores").value_or(0) > 1) what += ", " + std::to_string(*row.integer("cores")) + " cores";
+    if (row.integer("cores") == 0) what += "; a summary alone";
+    Line("neuron", what);
+    if (!row.text("busiest").empty()) {
+      const std::string& bound = row.text("bound");
+      const std::string busiest = row.text("busiest") == "dma" ? "DMA" : "the " + row.text("busiest") + " engine";
+      Line("bound", (bound == "latency"  ? "latency: less than half of the time is active"
+                     : bound == "memory" ? "memory"
+                                         : "compute") +
+                        std::string("; ") + busiest + " works longest, " + row.percent("busiest_percent"));
+    }
+    std::string used;
+    const auto add = [&used](const std::string& part) { used += (used.empty() ? "" : ", ") + part; };
+    if (row.real("mfu_percent")) add("MFU " + row.percent("mfu_percent"));
+    if (row.real("mbu_percent")) add("MBU " + row.percent("mbu_percent"));
+    if (row.real("dma_percent")) add("DMA active " + row.percent("dma_percent"));
+    if (const std::optional<double> bytes = row.real("spill_reload_bytes"); bytes && *bytes > 0) {
+      add("spills " + FormatBytes(static_cast<int64_t>(std::min(*bytes, 9e18))) + " reloaded");
+    }
+    if (!used.empty()) Line("used", used);
+  }
+
+  // The lines of source, or the opcodes, with most time.
+  void PaintTop() {
+    if (RowsOf("neuron_top") == 0) return;
+    screen_ += "\n";
+    bool has_lines = false;
+    ForEach(*Find("neuron_top"), 1, [&](const NamedCells& row) { has_lines = row.integer("line").has_value(); });
+    Table table = MakeTable({{"SHARE", Align::kRight},
+                             {"TIME", Align::kRight},
+                             {"COUNT", Align::kRight},
+                             {has_lines ? "TOP LINES" : "TOP INSTRUCTIONS", Align::kLeft, Cut::kInMiddle}});
+    ForEach(*Find("neuron_top"), kKernelsOnScreen, [&](const NamedCells& row) {
+      table.AddRow({row.percent("percent"), TimeText(row.integer("sum_ns")),
+                    Grouped(std::to_string(row.integer("count").value_or(0))),
+                    row.integer("line") ? row.text("file") + ":" + std::to_string(*row.integer("line"))
+                                        : row.text("engine") + " " + row.text("opcode")});
+    });
+    table.Finish();
   }
 
   static std::string TimeText(std::optional<int64_t> ns) {
@@ -202,7 +259,8 @@ class SummaryPainter {
     if (!text.empty()) Line("trust", text, TextStyle::kWarning);
     const std::string missing = WordsOfList(facts.text("not_recorded"));
     const bool is_report_alone = HasMeasured() && facts.integer("device_count").value_or(0) == 0;
-    if (!missing.empty() && !is_report_alone && !has_some_note_) Line("not there", missing);
+    const bool is_neuron_alone = HasNeuron() && facts.integer("device_count").value_or(0) == 0;
+    if (!missing.empty() && !is_report_alone && !is_neuron_alone) Line("not there", missing);
   }
 
   // The ranks with the least and the most to do.
@@ -342,7 +400,9 @@ class SummaryPainter {
     screen_ += "\nFINDINGS: gains are at most so much, and overlap\n";
     ForEach(*at, INT64_MAX, [&](const NamedCells& row) {
       std::string title = TerminalText(row.text("code"));
-      std::string gain = "  " + row.percent("gain_percent") + ", " + TimeText(row.integer("gain_ns"));
+      // A doubt about the profile gains nothing.
+      std::string gain;
+      if (row.integer("gain_ns")) gain = "  " + row.percent("gain_percent") + ", " + TimeText(row.integer("gain_ns"));
       const bool is_of_report = HasMeasured() && !row.text("kernel").empty();
       if (is_of_report) gain += " of " + TerminalText(WithoutSignature(row.text("kernel")));
       const int64_t count = row.integer("count").value_or(1);
@@ -350,7 +410,8 @@ class SummaryPainter {
       if (count > 1) gain += " and " + std::to_string(count - 1) + " more";
       screen_ += Styled(title, TextStyle::kTitle, fit_.has_colours) + gain + "\n";
       AppendWrapped(TerminalText(row.text("message")), 2, width_, kLinesOfMessage, screen_);
-      if (is_of_report && !row.text("hint").empty()) {
+      const bool is_of_neuron = row.text("code").starts_with("neuron_");
+      if ((is_of_report || is_of_neuron) && !row.text("hint").empty()) {
         AppendWrapped("try: " + TerminalText(row.text("hint")), 2, width_, kLinesOfMessage, screen_);
       }
       screen_ += "  " + Styled(TerminalText(row.text("command")), TextStyle::kFaint, fit_.has_colours) + "\n";
@@ -363,7 +424,6 @@ class SummaryPainter {
   std::string screen_;
   int64_t less_ = 0;
   bool has_many_devices_ = false;
-  bool has_some_note_ = false;  // of devices that are no GPUs
 };
 
 }  // namespace

@@ -5,9 +5,6 @@
 #include <cstdio>
 
 #include "daemon/analysis/findings/finding_rule.h"
-#include "daemon/analysis/functions/neuron/bound_inputs.h"
-#include "daemon/analysis/functions/neuron/core_peaks.h"
-#include "daemon/analysis/functions/neuron/dma_traffic.h"
 #include "daemon/analysis/functions/neuron/neuron_bounds.h"
 #include "storage/trace/format/event_args.h"
 
@@ -34,6 +31,12 @@ constexpr std::array<NeuronFigureWords, kNeuronFigures> kFigureWords = {{
     {"lost_marks", "count"},
     {"unknown_dma_percent", "percent"},
     {"throttled_ns", "ns"},
+    {"dma_idle_ns", "ns"},
+    {"busiest_engine_ns", "ns"},
+    {"sync_wait_ns", "ns"},
+    {"tensor_wait_ns", "ns"},
+    {"tensor_idle_dma_ns", "ns"},
+    {"tensor_idle_engines_ns", "ns"},
 }};
 
 constexpr const char* kBoundsSource =
@@ -62,6 +65,44 @@ std::string BytesText(double bytes) {
 // At least so many percent of the window.
 bool IsGap(const NeuronFigures& of, NeuronFigure gap, double percent = kFineGapPercent) {
   return of[gap] > 0 && of[gap] >= of[NeuronFigure::kWindowNs] * percent / 100;
+}
+
+std::string NameOfWaited(const WaitedFor& one) {
+  if (one.who.empty()) return "nothing that ended meanwhile";
+  std::string name = one.is_dma ? "DMA queue " + one.who : "the " + one.who + " engine";
+  if (one.line.line > 0) name += " at " + one.line.file + ":" + std::to_string(one.line.line);
+  return name;
+}
+
+// "2 us for DMA queue q0, 1 us for the vector engine at model.py:12".
+std::string WaitsText(const EngineWait& wait) {
+  constexpr size_t kMostNamed = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(wait.waited_for.size(), kMostNamed); ++i) {
+    const WaitedFor& one = wait.waited_for[i];
+    text += std::string(i == 0 ? "" : ", ") + NsText(static_cast<double>(one.wait_ns)) + " for " + NameOfWaited(one);
+  }
+  return text;
+}
+
+std::string HintForWaits(const EngineWait& wait) {
+  int64_t of_dma_ns = 0;
+  int64_t of_engines_ns = 0;
+  int64_t of_nothing_ns = 0;
+  for (const WaitedFor& one : wait.waited_for) {
+    (one.who.empty() ? of_nothing_ns : one.is_dma ? of_dma_ns : of_engines_ns) += one.wait_ns;
+  }
+  if (of_dma_ns >= of_engines_ns && of_dma_ns >= of_nothing_ns) {
+    return "Most waits end with DMA: begin these loads earlier (prefetch the next tile while this one is computed), "
+           "keep "
+           "what is used again in SBUF, and move larger pieces";
+  }
+  if (of_engines_ns >= of_nothing_ns) {
+    return "Most waits end with another engine's work: make that shorter, give it to an engine that is idle, or let it "
+           "work on the next tile meanwhile";
+  }
+  return "Most waits end with nothing that was recorded: look for collectives and other cores, or capture with "
+         "--enable-dge-notifs, which records DMA that the device itself describes";
 }
 
 std::vector<NeuronRule> MakeRules() {
@@ -141,18 +182,67 @@ std::vector<NeuronRule> MakeRules() {
        .hint = "Begin loads earlier: double buffering, loads before the loop that uses them",
        .source = kBoundsSource,
        .kind = "dma"},
+      {.code = "neuron_dma_idle",
+       .needs = {kWindowNs, kDmaIdleNs, kDmaActiveNs, kBusiestEngineNs},
+       .is_triggered =
+           [](const NeuronFigures& of) { return IsGap(of, kDmaIdleNs) && of[kDmaActiveNs] >= of[kBusiestEngineNs]; },
+       .gain_ns = [](const NeuronFigures& of) { return of[kDmaIdleNs]; },
+       .message =
+           [](const NeuronFigures& of) {
+             return "DMA works longer than any engine, " + NsText(of[kDmaActiveNs]) + ", and is idle for " +
+                    NsText(of[kDmaIdleNs]) + ", " + ShareText(of[kDmaIdleNs], of[kWindowNs]) + " of the window";
+           },
+       .hint = "Keep its queues full: begin the loads of the next tile while this one is computed (double buffering)",
+       .source = kBoundsSource,
+       .kind = "dma"},
+      {.code = "neuron_sync_wait",
+       .needs = {kWindowNs, kSyncWaitNs, kBusiestEngineNs},
+       .is_triggered =
+           [](const NeuronFigures& of) {
+             const bool is_tensor_idle = of.busiest_wait.engine == "tensor" && of.Find(kTensorIdleNs) &&
+                                         of.Find(kMatmulFlops) && of[kMatmulFlops] > 0 && IsGap(of, kTensorIdleNs);
+             return IsGap(of, kSyncWaitNs) && !is_tensor_idle;
+           },
+       .gain_ns = [](const NeuronFigures& of) { return of[kSyncWaitNs]; },
+       .message =
+           [](const NeuronFigures& of) {
+             return "the " + of.busiest_wait.engine + " engine, the one that works longest, waits for " +
+                    NsText(of[kSyncWaitNs]) + ", " + ShareText(of[kSyncWaitNs], of[kWindowNs]) +
+                    " of the window: " + WaitsText(of.busiest_wait);
+           },
+       .hint_of = [](const NeuronFigures& of) { return HintForWaits(of.busiest_wait); },
+       .source = kBoundsSource,
+       .kind = "neuron-bounds"},
       {.code = "neuron_tensor_idle",
        .needs = {kWindowNs, kTensorIdleNs, kMatmulFlops},
        .is_triggered = [](const NeuronFigures& of) { return of[kMatmulFlops] > 0 && IsGap(of, kTensorIdleNs); },
        .gain_ns = [](const NeuronFigures& of) { return of[kTensorIdleNs]; },
        .message =
            [](const NeuronFigures& of) {
-             return "the tensor engine is idle for " + NsText(of[kTensorIdleNs]) + ", " +
-                    ShareText(of[kTensorIdleNs], of[kWindowNs]) + " of the window";
+             std::string text = "the tensor engine is idle for " + NsText(of[kTensorIdleNs]) + ", " +
+                                ShareText(of[kTensorIdleNs], of[kWindowNs]) + " of the window";
+             if (of.tensor_wait.wait_ns > 0) {
+               text += "; it waits for " + NsText(static_cast<double>(of.tensor_wait.wait_ns)) +
+                       " of that: " + WaitsText(of.tensor_wait);
+             }
+             if (of.Find(kTensorIdleDmaNs)) {
+               text += "; meanwhile DMA works for " + NsText(of[kTensorIdleDmaNs]) + ", other engines for " +
+                       NsText(of[kTensorIdleEnginesNs]);
+             }
+             return text;
            },
-       .hint = "See which engine or DMA is busy meanwhile (neuron-bounds: bottleneck), and take work off that one",
+       .hint_of = [](const NeuronFigures& of) -> std::string {
+         if (of.tensor_wait.wait_ns > 0) return HintForWaits(of.tensor_wait);
+         if (!of.Find(kTensorIdleDmaNs) || of[kTensorIdleDmaNs] + of[kTensorIdleEnginesNs] <= 0) {
+           return "Nothing works meanwhile: the program waits for collectives, other cores or the host";
+         }
+         return of[kTensorIdleDmaNs] >= of[kTensorIdleEnginesNs]
+                    ? "DMA works meanwhile: begin loads earlier (prefetch), and move larger pieces"
+                    : "Other engines work meanwhile: make their work shorter, or let them work on another tile";
+       },
        .source = kBoundsSource,
-       .kind = "neuron-bounds"},
+       .kind = "neuron-bounds",
+       .also = {kTensorWaitNs, kTensorIdleDmaNs, kTensorIdleEnginesNs}},
       {.code = "neuron_tensor_underused",
        .needs = {kWindowNs, kTensorUnderusedNs, kMatmulFlops},
        .is_triggered = [](const NeuronFigures& of) { return of[kMatmulFlops] > 0 && IsGap(of, kTensorUnderusedNs); },
@@ -204,46 +294,19 @@ std::vector<NeuronRule> MakeRules() {
   };
 }
 
-// Rows of warnings that say that data is missing, and errors.
-Result<double> ReadLostMarks(const AnalysisTraces& traces, const DeviceProfile& profile, const StopSignal& stop) {
-  using enum NeuronWarningColumn;
-  double marks = 0;
-  RETURN_IF_ERROR(ForEachProfileRow<NeuronWarningColumn>(
-      traces, profile, NeuronWarningSideTable(), {kTable, kCategory, kMessage}, stop,
-      [&](const ReportRow<NeuronWarningColumn>& row, ProfileTexts& texts) -> Status {
-        ASSIGN_OR_RETURN(const std::string* const table, texts.Find(row[kTable]));
-        ASSIGN_OR_RETURN(const std::string* const category, texts.Find(row[kCategory]));
-        ASSIGN_OR_RETURN(const std::string* const message, texts.Find(row[kMessage]));
-        const bool is_lost =
-            *table == "Error" || *category == "Missing Data" || message->find("dropped") != message->npos;
-        marks += is_lost ? 1 : 0;
-        return OkStatus();
-      }));
-  return marks;
-}
-
-// The sum of the rows of throttling; nothing where the profile has no such table.
-Result<std::optional<double>> ReadThrottledNs(const AnalysisTraces& traces, const DeviceProfile& profile,
-                                              const StopSignal& stop) {
-  using enum NeuronFactColumn;
-  std::map<int64_t, std::string> types;
-  std::map<int64_t, double> durations;
-  RETURN_IF_ERROR(ForEachProfileRow<NeuronFactColumn>(
-      traces, profile, NeuronFactSideTable(), {kTable, kRow, kName, kNumber, kText}, stop,
-      [&](const ReportRow<NeuronFactColumn>& row, ProfileTexts& texts) -> Status {
-        ASSIGN_OR_RETURN(const std::string* const table, texts.Find(row[kTable]));
-        if (*table != "Throttle") return OkStatus();
-        ASSIGN_OR_RETURN(const std::string* const name, texts.Find(row[kName]));
-        ASSIGN_OR_RETURN(const std::string* const text, texts.Find(row[kText]));
-        if (*name == "type") types[row[kRow]] = *text;
-        if (*name == "duration_ns" && std::isfinite(row.real(kNumber))) durations[row[kRow]] = row.real(kNumber);
-        return OkStatus();
-      }));
-  if (types.empty() && durations.empty()) return std::optional<double>();
-  double sum = 0;
-  // 99 is "not known", of which a profile has rows with the clock at its full rate.
-  for (const auto& [row, duration] : durations) sum += types[row] == "99" ? 0 : duration;
-  return std::optional(sum);
+std::string FiguresJson(const NeuronRule& rule, const NeuronFigures& of) {
+  std::string json = "[";
+  for (const std::vector<NeuronFigure>* const figures : {&rule.needs, &rule.also}) {
+    for (const NeuronFigure figure : *figures) {
+      const std::optional<double> value = of.Find(figure);
+      if (!value) continue;
+      CounterTextBuffer buffer;
+      json += std::string(json.size() == 1 ? "" : ",") + "{\"metric\":\"" + WordsOf(figure).name +
+              "\",\"value\":" + std::string(CounterText(*value, buffer)) + ",\"unit\":\"" + WordsOf(figure).unit +
+              "\"}";
+    }
+  }
+  return json + "]";
 }
 
 }  // namespace
@@ -257,89 +320,12 @@ std::span<const NeuronRule> NeuronRules() {
   return kRules;
 }
 
-Result<NeuronFigures> NeuronFigures::Read(const AnalysisTraces& traces, const DeviceProfile& profile,
-                                          const ProfileWindow& window, const StopSignal& stop) {
-  using enum NeuronFigure;
-  NeuronFigures of;
-  ASSIGN_OR_RETURN(const double lost, ReadLostMarks(traces, profile, stop));
-  of.Set(kLostMarks, lost);
-  ASSIGN_OR_RETURN(const std::optional<double> throttled, ReadThrottledNs(traces, profile, stop));
-  of.Set(kThrottledNs, throttled);
-  ASSIGN_OR_RETURN(ProfileWork work, ReadProfileWork(traces, profile, window, std::nullopt, stop));
-  const ProfileTotal total = TotalOf(profile, work, window);
-  if (total.ns > 0) of.Set(kTotalNs, static_cast<double>(total.ns));
-  if (work.cores.empty()) {
-    of.Set(kActiveNs, profile.Find("total_active_time"));
-    return of;
-  }
-  const int64_t core = work.cores.front();
-  std::vector<Interval> compute;
-  std::vector<Interval> active;
-  for (EngineWork& engine : work.engines) {
-    active = UnionOf(active, engine.busy.Pieces());
-    if (engine.core == core) compute = UnionOf(compute, engine.busy.Pieces());
-  }
-  for (DmaWork& dma : work.dma) active = UnionOf(active, dma.busy.Pieces());
-  of.Set(kActiveNs, static_cast<double>(LengthOf(active)));
-  if (DmaWork* const dma = work.FindDma(core); dma != nullptr && dma->packets > 0) {
-    const int64_t dma_ns = dma->busy.LengthNs();
-    of.Set(kDmaActiveNs, static_cast<double>(dma_ns));
-    of.Set(kUnhiddenDmaNs, static_cast<double>(dma_ns - OverlapOf(compute, dma->busy.Pieces())));
-  }
-  ASSIGN_OR_RETURN(const std::vector<CoreBounds> cores, ReadBoundInputs(traces, profile, window, core, stop));
-  for (const CoreBounds& one : cores) {
-    const BoundTimes bounds = BoundsOf(one.inputs);
-    of.Set(kWindowNs, one.inputs.total_ns);
-    for (const BoundGap& gap : GapsOf(one.inputs, bounds)) {
-      const std::string_view name = gap.name;
-      if (name == "excess_traffic") of.Set(kExcessTrafficNs, gap.ns);
-      if (name == "dma_inefficiency") of.Set(kDmaInefficiencyNs, gap.ns);
-      if (name == "transposes") of.Set(kTransposeNs, gap.ns);
-      if (name == "tensor_idle") of.Set(kTensorIdleNs, gap.ns);
-      if (name == "tensor_underused") of.Set(kTensorUnderusedNs, gap.ns);
-    }
-    of.Set(kMatmulFlops, one.inputs.tensor_flops);
-    if (one.inputs.tensor_flops && one.inputs.useful_flops) {
-      const double flops = *one.inputs.tensor_flops;
-      of.Set(kTransposePercent, flops > 0 ? 100 * (flops - *one.inputs.useful_flops) / flops : 0);
-    }
-  }
-  ASSIGN_OR_RETURN(const DmaTraffic traffic, ReadDmaTraffic(traces, profile, window, core, stop));
-  if (!traffic.has_rows) return of;
-  const InstructionSums& sums = work.sums[core];
-  const double reloads = static_cast<double>(std::max(traffic.spill_reload_bytes, sums.spill_reload.value_or(0)));
-  of.Set(kSpillReloadBytes, reloads);
-  ASSIGN_OR_RETURN(const CorePeaks peaks, CorePeaks::Find(profile));
-  // Twice the reloads: some of the saves are missing in the data.
-  if (peaks.dma_bytes) of.Set(kSpillCostNs, 2 * reloads / peaks.dma_bytes->value * 1e9);
-  if (traffic.descriptor_bytes > 0) {
-    of.Set(kSmallDescriptorPercent,
-           100.0 * static_cast<double>(traffic.small_descriptor_bytes) / static_cast<double>(traffic.descriptor_bytes));
-  }
-  if (traffic.bytes > 0) {
-    of.Set(kUnknownDmaPercent, 100.0 * static_cast<double>(traffic.unknown_bytes) / static_cast<double>(traffic.bytes));
-  }
-  double excess = 0;
-  for (const MovedTensor& tensor : traffic.tensors) excess += static_cast<double>(tensor.excess_bytes);
-  if (!traffic.tensors.empty()) of.Set(kReloadExcessBytes, excess);
-  return of;
-}
-
 NeuronFindings AskNeuronRules(const NeuronFigures& of) {
   NeuronFindings findings;
   for (const NeuronRule& rule : NeuronRules()) {
     std::vector<std::string> missing;
-    std::string evidence = "[";
     for (const NeuronFigure need : rule.needs) {
-      const std::optional<double> value = of.Find(need);
-      if (!value) {
-        missing.emplace_back(WordsOf(need).name);
-        continue;
-      }
-      CounterTextBuffer buffer;
-      evidence += std::string(evidence.size() == 1 ? "" : ",") + "{\"metric\":\"" + WordsOf(need).name +
-                  "\",\"value\":" + std::string(CounterText(*value, buffer)) + ",\"unit\":\"" + WordsOf(need).unit +
-                  "\"}";
+      if (!of.Find(need)) missing.emplace_back(WordsOf(need).name);
     }
     if (!missing.empty()) {
       findings.not_evaluated.push_back({&rule, std::move(missing)});
@@ -351,7 +337,8 @@ NeuronFindings AskNeuronRules(const NeuronFigures& of) {
     if (rule.gain_ns != nullptr) found.gain_ns = std::max(rule.gain_ns(of), 0.0);
     found.whole_ns = of[rule.needs.front()];
     found.message = rule.message(of);
-    found.evidence = evidence + "]";
+    found.hint = rule.hint_of != nullptr ? rule.hint_of(of) : rule.hint;
+    found.evidence = FiguresJson(rule, of);
   }
   return findings;
 }

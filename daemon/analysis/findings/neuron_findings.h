@@ -14,6 +14,7 @@
 
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/neuron/device_profile.h"
+#include "daemon/analysis/functions/neuron/engine_waits.h"
 
 namespace kprof {
 
@@ -37,8 +38,14 @@ enum class NeuronFigure : uint8_t {
   kLostMarks,  // rows of the profiler that say that data is missing
   kUnknownDmaPercent,
   kThrottledNs,
+  kDmaIdleNs,
+  kBusiestEngineNs,      // of tensor, vector, scalar, gpsimd
+  kSyncWaitNs,           // of that engine: in semaphores, and for events before instructions
+  kTensorWaitNs,         // the same of the tensor engine
+  kTensorIdleDmaNs,      // of kTensorIdleNs, in which DMA worked
+  kTensorIdleEnginesNs,  // in which another engine did
 };
-inline constexpr size_t kNeuronFigures = static_cast<size_t>(NeuronFigure::kThrottledNs) + 1;
+inline constexpr size_t kNeuronFigures = static_cast<size_t>(NeuronFigure::kTensorIdleEnginesNs) + 1;
 
 struct NeuronFigureWords {
   const char* name = "";
@@ -57,7 +64,14 @@ class NeuronFigures {
   // REQUIRES: it has a value.
   double operator[](NeuronFigure figure) const { return *values_[static_cast<size_t>(figure)]; }
 
+  // What the tensor engine and the busiest engine waited for; without a name of the engine: nobody knows.
+  EngineWait tensor_wait;
+  EngineWait busiest_wait;
+
  private:
+  Status ReadWaits(const AnalysisTraces& traces, const DeviceProfile& profile, const ProfileWindow& window,
+                   int64_t core, ProfileWork& work, const StopSignal& stop);
+
   std::array<std::optional<double>, kNeuronFigures> values_;
 };
 
@@ -69,8 +83,10 @@ struct NeuronRule {
   double (*gain_ns)(const NeuronFigures& of) = nullptr;
   std::string (*message)(const NeuronFigures& of) = nullptr;
   const char* hint = "";
+  std::string (*hint_of)(const NeuronFigures& of) = nullptr;  // in place of hint, where what to do depends on them
   const char* source = "";
-  const char* kind = "";  // the analysis that shows more
+  const char* kind = "";             // the analysis that shows more
+  std::vector<NeuronFigure> also{};  // more evidence, where it is known
 };
 // In the order in which they are documented.
 std::span<const NeuronRule> NeuronRules();
@@ -80,6 +96,7 @@ struct NeuronFinding {
   std::optional<double> gain_ns;
   double whole_ns = 0;
   std::string message;
+  std::string hint;
   std::string evidence;  // JSON
 };
 struct NeuronFindings {

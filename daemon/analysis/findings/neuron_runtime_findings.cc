@@ -69,7 +69,7 @@ struct NeuronFindingRule {
   const char* hint = "";
   const char* source = "";
   const char* kind = "";
-  std::array<NeuronEvidence, 3> evidence;  // behind wall_ns
+  std::array<NeuronEvidence, 4> evidence;  // behind wall_ns; the first is the number that triggers it
 };
 
 int64_t NoGain(const RankMeasures& /*of*/) {
@@ -111,7 +111,8 @@ const NeuronFindingRule kNeuronRules[] = {
      .source = kAsyncOverview,
      .kind = "device-idle",
      .evidence =
-         {{{"d2h_transfer_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kD2hTransfer); }},
+         {{{"transfer_ns", "ns", [](const RankMeasures& of) { return of.transfers_ns(); }},
+           {"d2h_transfer_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kD2hTransfer); }},
            {"h2d_transfer_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kH2dTransfer); }},
            {"idle_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(); }}}}},
     {.code = "neuron_idle_by_memory",
@@ -203,6 +204,20 @@ Result<std::vector<NeuronRuntimeFinding>> FindNeuronRuntimeFindings(const Analys
     }
   }
   return found;
+}
+
+Result<std::optional<double>> FindHostInflation(const AnalysisTraces& traces, const AnalysisTraces& without,
+                                                const StopSignal& stop) {
+  NeuronSums sums[2];
+  for (const size_t is_without : {size_t{0}, size_t{1}}) {
+    const AnalysisTraces& of = is_without == 1 ? without : traces;
+    for (const NeuronRank& rank : NeuronRanksOf(of)) {
+      MemoryCharge charge(of.take_memory());
+      ASSIGN_OR_RETURN(const NeuronEvents events, ReadNeuronEvents(of, rank, charge, stop));
+      sums[is_without].Add(NeuronLinesOf(events).totals.all);
+    }
+  }
+  return HostInflationOf(sums[0], sums[1]);
 }
 
 }  // namespace kprof

@@ -31,4 +31,9 @@ struct NeuronRuntimeFinding {
 Result<std::vector<NeuronRuntimeFinding>> FindNeuronRuntimeFindings(const AnalysisTraces& traces,
                                                                     const StopSignal& stop);
 
+// How many times longer calls of the runtime take in `traces` than in those of the same program without a profiler of
+// the CPU. Nothing: one of the two has none.
+Result<std::optional<double>> FindHostInflation(const AnalysisTraces& traces, const AnalysisTraces& without,
+                                                const StopSignal& stop);
+
 }  // namespace kprof

@@ -1,7 +1,6 @@
 // DMA of a NeuronCore: what was moved, by which queues, how fast, how much of it beside compute, and what was moved
 // more than once. Docs: docs/analyses/dma.md.
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,18 +8,12 @@
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/neuron/device_profile.h"
 #include "daemon/analysis/functions/neuron/dma_traffic.h"
+#include "daemon/analysis/functions/neuron/profile_answer.h"
 
 namespace kprof {
 namespace {
 
 enum DmaTable : size_t { kQueueRows, kTypeRows, kVariableRows, kTensorRows, kSizeRows };
-
-AnalysisValue DmaReal(std::optional<double> value) {
-  return value ? AnalysisValue(*value) : AnalysisValue();
-}
-AnalysisValue DmaWord(const std::string& text) {
-  return text.empty() ? AnalysisValue() : AnalysisValue(text);
-}
 
 class DmaMaker {
  public:
@@ -77,9 +70,7 @@ class DmaMaker {
 
  private:
   Status Add(size_t table, std::vector<AnalysisValue> values) {
-    std::vector<AnalysisValue> row{profile_.run, ValueOf(profile_.rank)};
-    row.insert(row.end(), std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
-    return answer_.AddRow(table, std::move(row));
+    return AddProfileRow(profile_, table, std::move(values), answer_);
   }
   // The columns that queues and kinds of queues have in common.
   std::vector<AnalysisValue> TotalOfRows(DmaTotal& total, int64_t core) {
@@ -90,7 +81,7 @@ class DmaMaker {
             PercentOf(total.bytes, traffic_.bytes),
             total.sum_ns,
             active,
-            DmaReal(total.throughput_of_active()),
+            RealOrNull(total.throughput_of_active()),
             total.rows > 0 ? AnalysisValue(static_cast<double>(total.bytes) / static_cast<double>(total.rows))
                            : AnalysisValue(),
             hidden,
@@ -105,12 +96,12 @@ class DmaMaker {
                      [](const auto& one, const auto& other) { return one.second->bytes > other.second->bytes; });
     for (const auto& [key, total] : order) {
       const auto& [core, type, queue] = *key;
-      std::vector<AnalysisValue> row{DmaWord(queue), DmaWord(type)};
+      std::vector<AnalysisValue> row{WordOrNull(queue), WordOrNull(type)};
       for (AnalysisValue& value : TotalOfRows(*total, core)) row.push_back(std::move(value));
       RETURN_IF_ERROR(Add(kQueueRows, std::move(row)));
     }
     for (auto& [key, total] : traffic_.types) {
-      std::vector<AnalysisValue> row{DmaWord(key.second)};
+      std::vector<AnalysisValue> row{WordOrNull(key.second)};
       for (AnalysisValue& value : TotalOfRows(total, key.first)) row.push_back(std::move(value));
       RETURN_IF_ERROR(Add(kTypeRows, std::move(row)));
     }
@@ -126,18 +117,18 @@ class DmaMaker {
     for (const MovedVariable* const one : order) all = SaturatingSum(all, one->bytes);
     for (const MovedVariable* const one : order) {
       RETURN_IF_ERROR(
-          Add(kVariableRows, {DmaWord(one->name), one->rows, one->bytes, PercentOf(one->bytes, all), one->sum_ns,
-                              int64_t{one->is_spill}, DmaWord(one->source), DmaWord(one->dest)}));
+          Add(kVariableRows, {WordOrNull(one->name), one->rows, one->bytes, PercentOf(one->bytes, all), one->sum_ns,
+                              int64_t{one->is_spill}, WordOrNull(one->source), WordOrNull(one->dest)}));
     }
     return OkStatus();
   }
 
   Status AddTensors() {
     for (const MovedTensor& one : traffic_.tensors) {
-      RETURN_IF_ERROR(
-          Add(kTensorRows,
-              {DmaWord(one.name), DmaWord(one.kind), one.size_bytes, ValueOf(one.moved_bytes), DmaReal(one.factor),
-               one.is_input && one.factor ? AnalysisValue(one.excess_bytes) : AnalysisValue()}));
+      RETURN_IF_ERROR(Add(
+          kTensorRows,
+          {WordOrNull(one.name), WordOrNull(one.kind), one.size_bytes, ValueOf(one.moved_bytes), RealOrNull(one.factor),
+           one.is_input && one.factor ? AnalysisValue(one.excess_bytes) : AnalysisValue()}));
     }
     return OkStatus();
   }
@@ -182,16 +173,13 @@ class DmaMaker {
 };
 
 Result<AnalysisAnswer> AnswerDma(const AnalysisTraces& traces, const AnalysisOptions& options, const StopSignal& stop) {
-  RETURN_IF_ERROR(StillWanted(stop));
   AnalysisAnswer answer(traces);
-  ASSIGN_OR_RETURN(const ProfileWindow window, WindowOf(options));
-  ASSIGN_OR_RETURN(const std::vector<DeviceProfile> profiles, FindDeviceProfiles(traces, stop));
-  AddProfileNotes(traces, profiles, answer);
+  ASSIGN_OR_RETURN(const AskedProfiles asked, FindAskedProfiles(traces, options, answer, stop));
   AnalysisAnswer::Row facts(10);
-  for (const DeviceProfile& profile : profiles) {
-    DmaMaker maker(traces, profile, window, answer);
-    RETURN_IF_ERROR(maker.Make(options.integer("core"), stop));
-    if (profiles.size() == 1) facts = maker.Facts();
+  for (const DeviceProfile& profile : asked.profiles) {
+    DmaMaker maker(traces, profile, asked.window, answer);
+    RETURN_IF_ERROR(maker.Make(asked.core, stop));
+    if (asked.profiles.size() == 1) facts = maker.Facts();
   }
   answer.SetFacts(std::move(facts));
   return answer;

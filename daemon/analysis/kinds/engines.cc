@@ -1,14 +1,15 @@
 // Engines, how busy each engine of a NeuronCore was, and what ran beside what. Docs: docs/analyses/engines.md.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/neuron/core_peaks.h"
+#include "daemon/analysis/functions/neuron/core_utilization.h"
 #include "daemon/analysis/functions/neuron/device_profile.h"
+#include "daemon/analysis/functions/neuron/profile_answer.h"
 
 namespace kprof {
 namespace {
@@ -17,10 +18,6 @@ enum EngineTable : size_t { kEngineRows, kDmaRows, kOverlapRows, kUtilizationRow
 
 // An execution of which less is active was the first one, which waits for what later ones have.
 constexpr double kTinyActivePercent = 5;
-
-AnalysisValue RealValue(std::optional<double> value) {
-  return value && std::isfinite(*value) ? AnalysisValue(*value) : AnalysisValue();
-}
 
 AnalysisValue DifferenceOf(int64_t ours, std::optional<double> summary) {
   return summary ? AnalysisValue(static_cast<double>(ours) - *summary) : AnalysisValue();
@@ -36,7 +33,7 @@ class EnginesMaker {
     ASSIGN_OR_RETURN(work_, ReadProfileWork(traces_, profile_, window_, core, stop));
     total_ = TotalOf(profile_, work_, window_);
     ASSIGN_OR_RETURN(peaks_, CorePeaks::Find(profile_));
-    is_compared_ = window_.is_whole() && work_.cores.size() <= 1;
+    is_compared_ = window_.is_whole() && work_.cores.size() <= 1 && !core;
     RETURN_IF_ERROR(AddEngines());
     RETURN_IF_ERROR(AddDma());
     RETURN_IF_ERROR(AddOverlaps());
@@ -54,11 +51,8 @@ class EnginesMaker {
   std::optional<double> SummaryOf(const std::string& counter) const {
     return is_compared_ ? profile_.Find(counter) : std::nullopt;
   }
-  std::vector<AnalysisValue> Head() const { return {profile_.run, ValueOf(profile_.rank)}; }
   Status Add(size_t table, std::vector<AnalysisValue> values) {
-    std::vector<AnalysisValue> row = Head();
-    row.insert(row.end(), std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
-    return answer_.AddRow(table, std::move(row));
+    return AddProfileRow(profile_, table, std::move(values), answer_);
   }
 
   Status AddEngines() {
@@ -72,7 +66,7 @@ class EnginesMaker {
                engine.work, engine.work_ns, engine.semaphores, engine.semaphore_ns, engine.wait_ns, engine.dma_wait_ns,
                dma == nullptr || dma->packets == 0 ? AnalysisValue()
                                                    : AnalysisValue(OverlapOf(engine.busy.Pieces(), dma->busy.Pieces())),
-               RealValue(told), DifferenceOf(active, told)}));
+               RealOrNull(told), DifferenceOf(active, told)}));
     }
     if (!work_.engines.empty()) return OkStatus();
     // The profile is a summary alone.
@@ -84,10 +78,10 @@ class EnginesMaker {
       if (!active && !percent && !count) continue;
       RETURN_IF_ERROR(Add(
           kEngineRows,
-          {std::string(name), ValueOf(active ? active : TimeOfPercent(percent)), RealValue(percent), ValueOf(count),
+          {std::string(name), ValueOf(active ? active : TimeOfPercent(percent)), RealOrNull(percent), ValueOf(count),
            AnalysisValue(), AnalysisValue(), AnalysisValue(), ValueOf(profile_.FindWhole(prefix + "instruction_time")),
            AnalysisValue(), AnalysisValue(), AnalysisValue(), AnalysisValue(), AnalysisValue(),
-           RealValue(profile_.Find(prefix + "active_time")), AnalysisValue()}));
+           RealOrNull(profile_.Find(prefix + "active_time")), AnalysisValue()}));
     }
     return OkStatus();
   }
@@ -122,7 +116,7 @@ class EnginesMaker {
       const auto if_known = [&](AnalysisValue value) { return is_known ? std::move(value) : AnalysisValue(); };
       RETURN_IF_ERROR(Add(kDmaRows, {core, if_known(active), if_known(PercentOf(active, total_.ns)), dma->packets,
                                      if_known(dma->packet_ns), if_known(dma->packet_bytes), dma->transfers,
-                                     dma->transfer_bytes, if_known(hidden), if_known(active - hidden), RealValue(told),
+                                     dma->transfer_bytes, if_known(hidden), if_known(active - hidden), RealOrNull(told),
                                      if_known(DifferenceOf(active, told))}));
     }
     active_ns_ = LengthOf(all);
@@ -135,9 +129,9 @@ class EnginesMaker {
         RETURN_IF_ERROR(Add(
             kDmaRows,
             {AnalysisValue(), ValueOf(told ? profile_.FindWhole("dma_active_time") : TimeOfPercent(percent)),
-             RealValue(percent), AnalysisValue(), ValueOf(profile_.FindWhole("dma_packet_time")), AnalysisValue(),
+             RealOrNull(percent), AnalysisValue(), ValueOf(profile_.FindWhole("dma_packet_time")), AnalysisValue(),
              ValueOf(profile_.FindWhole("dma_transfer_count")), ValueOf(profile_.FindWhole("dma_transfer_total_bytes")),
-             AnalysisValue(), AnalysisValue(), RealValue(told), AnalysisValue()}));
+             AnalysisValue(), AnalysisValue(), RealOrNull(told), AnalysisValue()}));
       }
     }
     return OkStatus();
@@ -162,74 +156,10 @@ class EnginesMaker {
     return OkStatus();
   }
 
-  // A number of the rows, else the summary's.
-  std::optional<double> Summed(std::optional<int64_t> InstructionSums::*of, const char* counter) const {
-    std::optional<double> sum;
-    for (const auto& [core, sums] : work_.sums) {
-      if (sums.*of) sum = sum.value_or(0) + static_cast<double>(*(sums.*of));
-    }
-    if (sum || !window_.is_whole()) return sum;
-    return profile_.Find(counter);
-  }
-
   Status AddUtilization() {
-    // The summary's time is finer than ns.
-    const bool is_told = window_.is_whole() && total_.source == "total_time";
-    const double total_ns = is_told ? *profile_.Find("total_time") : static_cast<double>(total_.ns);
-    const double total_s = total_ns / 1e9 * static_cast<double>(std::max<size_t>(work_.cores.size(), 1));
-    const std::optional<double> hardware = Summed(&InstructionSums::flops, "hardware_flops");
-    const std::optional<double> transposes = Summed(&InstructionSums::transpose_flops, "transpose_flops");
-    const std::optional<double> read = Summed(&InstructionSums::hbm_read, "hbm_read_bytes");
-    const std::optional<double> written = Summed(&InstructionSums::hbm_write, "hbm_write_bytes");
-    const std::optional<double> model = window_.is_whole() ? profile_.Find("model_flops") : std::nullopt;
-    const std::optional<double> inputs =
-        window_.is_whole() ? profile_.Find("inputs_and_weights_size_bytes") : std::nullopt;
-    const auto useful = hardware && transposes ? std::optional(*hardware - *transposes) : std::nullopt;
-    const auto bytes = read || written ? std::optional(read.value_or(0) + written.value_or(0)) : std::nullopt;
-    const auto of_peak = [&](std::optional<double> amount,
-                             const std::optional<CorePeak>& peak) -> std::optional<double> {
-      if (!amount || !peak || !(total_s > 0)) return std::nullopt;
-      return 100 * *amount / (total_s * peak->value);
-    };
-    const auto ratio = [](std::optional<double> a, std::optional<double> b) -> std::optional<double> {
-      if (!a || !b || !(*b > 0)) return std::nullopt;
-      return *a / *b;
-    };
-    const auto peak_value = [](const std::optional<CorePeak>& peak) {
-      return peak ? std::optional(peak->value) : std::nullopt;
-    };
-    const std::optional<double> ridge = ratio(peak_value(peaks_.tensor_flops), peak_value(peaks_.hbm_bytes));
-    std::optional<double> achievable = ratio(ratio(model, bytes), ridge);
-    if (achievable) achievable = 100 * std::min(*achievable, 1.0);
-    const struct {
-      const char* name;
-      const char* unit;
-      std::optional<double> value;
-      const char* counter;
-      const char* definition;
-    } kRows[] = {
-        {"mfu", "percent", of_peak(model, peaks_.tensor_flops), "mfu_estimated_percent",
-         "model_flops / (total x tensor peak): matrix products of the model"},
-        {"mfu_inst", "percent", of_peak(useful, peaks_.tensor_flops), "mfu_inst_estimated_percent",
-         "(hardware_flops - transpose_flops) / (total x tensor peak): matrix products that ran"},
-        {"hfu", "percent", of_peak(hardware, peaks_.tensor_flops), "hfu_estimated_percent",
-         "hardware_flops / (total x tensor peak): all that the tensor engine did"},
-        {"mbu", "percent", of_peak(bytes, peaks_.hbm_bytes), "mbu_estimated_percent",
-         "(hbm_read_bytes + hbm_write_bytes) / (total x HBM peak)"},
-        {"mbu_min_read", "percent", of_peak(inputs, peaks_.hbm_bytes), "mbu_min_read_util_percent",
-         "inputs_and_weights_size_bytes / (total x HBM peak): each is read once"},
-        {"arithmetic_intensity", "flop/byte", ratio(useful, bytes), "mm_arithmetic_intensity",
-         "(hardware_flops - transpose_flops) / (hbm_read_bytes + hbm_write_bytes)"},
-        {"ridge", "flop/byte", ridge, "peak_flops_bandwidth_ratio",
-         "tensor peak / HBM peak: below it memory bounds, above it the tensor engine"},
-        {"mfu_max_achievable", "percent", achievable, "mfu_max_achievable_estimated_percent",
-         "(model_flops / HBM bytes) / ridge, at most 100"},
-    };
-    for (const auto& row : kRows) {
-      const std::optional<double> told = window_.is_whole() ? profile_.Find(row.counter) : std::nullopt;
-      if (!row.value && !told) continue;
-      RETURN_IF_ERROR(Add(kUtilizationRows, {std::string(row.name), RealValue(row.value), std::string(row.unit),
-                                             RealValue(told), std::string(row.definition)}));
+    for (const CoreUtilization& one : UtilizationOf(profile_, work_, peaks_, total_, window_)) {
+      RETURN_IF_ERROR(Add(kUtilizationRows, {std::string(one.name), RealOrNull(one.value), std::string(one.unit),
+                                             RealOrNull(one.told), std::string(one.definition)}));
     }
     return OkStatus();
   }
@@ -286,12 +216,15 @@ class EnginesMaker {
   Status AddCounter(const std::string& name, std::optional<int64_t> ours, const char* unit) {
     const std::optional<double> told = window_.is_whole() ? profile_.Find(name) : std::nullopt;
     if (!ours && !told) return OkStatus();
-    return Add(kCounterRows, {name, ValueOf(ours), std::string(unit), RealValue(told),
+    return Add(kCounterRows, {name, ValueOf(ours), std::string(unit), RealOrNull(told),
                               ours ? DifferenceOf(*ours, told) : AnalysisValue()});
   }
 
   void Tell() {
     answer_.AddNote(peaks_.Text());
+    if (window_.is_whole() && !is_compared_) {
+      answer_.AddNote("the profile's summary adds all cores up: of one of them it has no number to compare with");
+    }
     if (total_.source == "rows" && has_work()) {
       answer_.AddNote("the profile has no summary: the whole is up to its last row");
     }
@@ -331,16 +264,13 @@ class EnginesMaker {
 
 Result<AnalysisAnswer> AnswerEngines(const AnalysisTraces& traces, const AnalysisOptions& options,
                                      const StopSignal& stop) {
-  RETURN_IF_ERROR(StillWanted(stop));
   AnalysisAnswer answer(traces);
-  ASSIGN_OR_RETURN(const ProfileWindow window, WindowOf(options));
-  ASSIGN_OR_RETURN(const std::vector<DeviceProfile> profiles, FindDeviceProfiles(traces, stop));
-  AddProfileNotes(traces, profiles, answer);
+  ASSIGN_OR_RETURN(const AskedProfiles asked, FindAskedProfiles(traces, options, answer, stop));
   AnalysisAnswer::Row facts(5);
-  for (const DeviceProfile& profile : profiles) {
-    EnginesMaker maker(traces, profile, window, answer);
-    RETURN_IF_ERROR(maker.Make(options.integer("core"), stop));
-    if (profiles.size() > 1) continue;
+  for (const DeviceProfile& profile : asked.profiles) {
+    EnginesMaker maker(traces, profile, asked.window, answer);
+    RETURN_IF_ERROR(maker.Make(asked.core, stop));
+    if (asked.profiles.size() > 1) continue;
     facts = {maker.total().ns, maker.total().source, maker.active_ns(), PercentOf(maker.active_ns(), maker.total().ns),
              maker.has_work() ? AnalysisValue(maker.compute_ns()) : AnalysisValue()};
   }

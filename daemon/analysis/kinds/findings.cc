@@ -2,6 +2,7 @@
 // with its gain. Docs: docs/analyses/findings.md.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,11 @@ constexpr AnalysisOption kReportChoices[] = {
     {"kernel", AnalysisType::kText, "", "", "Of kernel reports, only kernels whose names have this text"},
     {"policy", AnalysisType::kText, "sol-95-60", "", "Of kernel reports: as in roofline"},
     {"stages", AnalysisType::kJson, "", "", "Of kernel reports: as in roofline"},
+};
+constexpr AnalysisOption kInflationChoice[] = {
+    {"without", AnalysisType::kText, "", "",
+     "A run of the same program without a profiler of the CPU, to say how much that inflates host times of Neuron", "",
+     std::numeric_limits<int64_t>::min(), true},
 };
 
 class FindingsMaker {
@@ -106,10 +112,10 @@ class FindingsMaker {
                 profile.run, std::string(found.rule->code),
                 found.gain_ns && found.whole_ns > 0 ? AnalysisValue(100 * *found.gain_ns / found.whole_ns)
                                                     : AnalysisValue(),
-                found.message, "kprofctl analyze " + std::string(found.rule->kind) + " " + profile.run,
-                std::string(found.rule->hint), profile.kernel.empty() ? AnalysisValue() : AnalysisValue(profile.kernel),
-                ValueOf(profile.rank), AnalysisValue(), found.gain_ns ? AnalysisValue(gain_ns) : AnalysisValue(),
-                found.evidence, std::string(found.rule->source)});
+                found.message, "kprofctl analyze " + std::string(found.rule->kind) + " " + profile.run, found.hint,
+                profile.kernel.empty() ? AnalysisValue() : AnalysisValue(profile.kernel), ValueOf(profile.rank),
+                AnalysisValue(), found.gain_ns ? AnalysisValue(gain_ns) : AnalysisValue(), found.evidence,
+                std::string(found.rule->source)});
       }
       for (const NeuronFindings::NotEvaluated& one : findings.not_evaluated) {
         RETURN_IF_ERROR(answer_.AddRow(
@@ -162,7 +168,22 @@ class FindingsMaker {
 
 Result<AnalysisAnswer> AnswerFindings(const AnalysisTraces& traces, const AnalysisOptions& options,
                                       const StopSignal& stop) {
-  return FindingsMaker(traces, options, stop).Make();
+  if (options.text("without").empty()) return FindingsMaker(traces, options, stop).Make();
+  const TracesByRun split = SplitByRun(traces, options.text("without"));
+  ASSIGN_OR_RETURN(AnalysisAnswer answer, FindingsMaker(split.others, options, stop).Make());
+  ASSIGN_OR_RETURN(const std::optional<double> factor, FindHostInflation(split.others, split.named, stop));
+  constexpr double kMuch = 1.1;
+  if (!factor) {
+    answer.AddNote("no inflation: one of the two sides has no calls of the Neuron runtime");
+  } else if (*factor > kMuch) {
+    answer.AddTrust({"host_time_inflated",
+                     "calls of the Neuron runtime take " + std::to_string(*factor) +
+                         " times as long as without the profiler: gains of findings about the host are too large"});
+  } else {
+    answer.AddNote("calls of the Neuron runtime take " + std::to_string(*factor) +
+                   " times as long as without the profiler: the findings hold without it");
+  }
+  return answer;
 }
 
 }  // namespace
@@ -173,7 +194,7 @@ AnalysisKind Findings() {
       .name = "findings",
       .version = 1,
       .question = "What costs time and can be helped, how much is it, and what helps?",
-      .options = {kTraceScope, kReportChoices},
+      .options = {kTraceScope, kReportChoices, kInflationChoice},
       .tables = {{"findings",
                   {{"run", kText, "", "The run", true},
                    {"code", kText, "", "launch_bound, exposed_communication, ...: docs/analyses/findings.md"},

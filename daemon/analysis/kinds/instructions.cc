@@ -12,6 +12,7 @@
 
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/neuron/device_profile.h"
+#include "daemon/analysis/functions/neuron/profile_answer.h"
 #include "daemon/analysis/functions/neuron/source_lines.h"
 
 namespace kprof {
@@ -25,8 +26,8 @@ constexpr size_t kMostInstructionLines = 100'000;
 
 constexpr AnalysisOption kInstructionChoice[] = {
     {"source", AnalysisType::kText, "", "",
-     "Only instructions from this place: a text of file:line, or an expression between slashes; /./ is all that have "
-     "one"},
+     "Only instructions from this place: a text of file:line, or a regular expression between slashes; /./ is all "
+     "that have one"},
     {"engine", AnalysisType::kText, "", "", "Only this engine: tensor, vector, scalar, gpsimd, sync"},
     {"opcode", AnalysisType::kText, "", "", "Only this opcode, as the profile calls it"},
     {"slowest", AnalysisType::kInteger, "20", "", "So many of the longest instructions", "", 0, false, kMostSlowest},
@@ -193,11 +194,8 @@ class InstructionsMaker {
     }
   }
 
-  std::vector<AnalysisValue> Head() const { return {profile_.run, ValueOf(profile_.rank)}; }
   Status Add(size_t table, std::vector<AnalysisValue> values) {
-    std::vector<AnalysisValue> row = Head();
-    row.insert(row.end(), std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
-    return answer_.AddRow(table, std::move(row));
+    return AddProfileRow(profile_, table, std::move(values), answer_);
   }
   static double MeanOf(const InstructionTotal& total) {
     return static_cast<double>(total.sum_ns) / static_cast<double>(std::max<int64_t>(total.count, 1));
@@ -246,7 +244,6 @@ class InstructionsMaker {
     std::vector<SlowInstruction> order;
     for (; !slowest_.empty(); slowest_.pop()) order.push_back(slowest_.top());
     std::reverse(order.begin(), order.end());
-    const auto text = [](std::string word) { return word.empty() ? AnalysisValue() : AnalysisValue(std::move(word)); };
     for (const SlowInstruction& one : order) {
       ASSIGN_OR_RETURN(const std::string engine, ReadTableText(*one.reader, one.engine));
       ASSIGN_OR_RETURN(const std::string opcode, ReadTableText(*one.reader, one.opcode));
@@ -255,11 +252,12 @@ class InstructionsMaker {
       ASSIGN_OR_RETURN(const std::string hlo, ReadTableText(*one.reader, one.hlo));
       ASSIGN_OR_RETURN(const std::string kind, ReadTableText(*one.reader, one.kind));
       const SourceLine& line = lines_.line(one.line);
-      RETURN_IF_ERROR(Add(kSlowestRows, {EngineNameOf(engine), text(opcode), one.duration_ns, one.start_ns,
-                                         one.wait_ns == kNoValue ? AnalysisValue() : AnalysisValue(one.wait_ns),
-                                         text(line.file), line.line == 0 ? AnalysisValue() : AnalysisValue(line.line),
-                                         text(operands), text(layer), text(hlo), text(kind),
-                                         one.id == kNoValue ? AnalysisValue() : AnalysisValue(one.id), one.core}));
+      RETURN_IF_ERROR(Add(
+          kSlowestRows,
+          {EngineNameOf(engine), WordOrNull(opcode), one.duration_ns, one.start_ns,
+           one.wait_ns == kNoValue ? AnalysisValue() : AnalysisValue(one.wait_ns), WordOrNull(line.file),
+           line.line == 0 ? AnalysisValue() : AnalysisValue(line.line), WordOrNull(operands), WordOrNull(layer),
+           WordOrNull(hlo), WordOrNull(kind), one.id == kNoValue ? AnalysisValue() : AnalysisValue(one.id), one.core}));
     }
     return OkStatus();
   }
@@ -289,24 +287,21 @@ class InstructionsMaker {
 
 Result<AnalysisAnswer> AnswerInstructions(const AnalysisTraces& traces, const AnalysisOptions& options,
                                           const StopSignal& stop) {
-  RETURN_IF_ERROR(StillWanted(stop));
   AnalysisAnswer answer(traces);
-  ASSIGN_OR_RETURN(const ProfileWindow window, WindowOf(options));
-  ASSIGN_OR_RETURN(const std::vector<DeviceProfile> profiles, FindDeviceProfiles(traces, stop));
-  AddProfileNotes(traces, profiles, answer);
+  ASSIGN_OR_RETURN(const AskedProfiles asked, FindAskedProfiles(traces, options, answer, stop));
   int64_t seen = 0;
   int64_t taken = 0;
   int64_t with_source = 0;
   int64_t work_ns = 0;
-  for (const DeviceProfile& profile : profiles) {
-    InstructionsMaker maker(traces, profile, options, window, stop, answer);
+  for (const DeviceProfile& profile : asked.profiles) {
+    InstructionsMaker maker(traces, profile, options, asked.window, stop, answer);
     RETURN_IF_ERROR(maker.Make());
     seen += maker.seen();
     taken += maker.taken();
     with_source += maker.with_source();
     work_ns = SaturatingSum(work_ns, maker.work_ns());
   }
-  if (!profiles.empty() && seen == 0) {
+  if (!asked.profiles.empty() && seen == 0) {
     answer.AddNote("the profile has no instructions: it is a summary alone; view it with --output-format parquet");
   } else if (taken > 0 && with_source == 0) {
     answer.AddNote(

@@ -173,14 +173,6 @@ class Inflation {
  public:
   Inflation(const NeuronLines& with, const NeuronLines& without) : with_(with), without_(without) {}
 
-  // How many times longer a call takes; nothing: one of the two has none.
-  static std::optional<double> FactorOf(const NeuronSums& with, const NeuronSums& without) {
-    if (with.host_calls == 0 || without.host_calls == 0 || without.nrt_ns <= 0) return std::nullopt;
-    const double per_call = static_cast<double>(with.nrt_ns) / static_cast<double>(with.host_calls);
-    const double alone = static_cast<double>(without.nrt_ns) / static_cast<double>(without.host_calls);
-    return per_call / alone;
-  }
-
   Status AddRows(AnalysisAnswer& answer) const {
     for (const auto& [place, sums] : LongestFirst(with_.places)) {
       const auto other = without_.places.find(place);
@@ -189,12 +181,12 @@ class Inflation {
     const NeuronSums& unattributed = with_.totals.unattributed;
     return HasSome(unattributed) ? AddRow({}, unattributed, without_.totals.unattributed, answer) : OkStatus();
   }
-  std::optional<double> factor() const { return FactorOf(with_.totals.all, without_.totals.all); }
+  std::optional<double> factor() const { return HostInflationOf(with_.totals.all, without_.totals.all); }
 
  private:
   static Status AddRow(const NeuronPlace& place, const NeuronSums& with, const NeuronSums& without,
                        AnalysisAnswer& answer) {
-    const std::optional<double> factor = FactorOf(with, without);
+    const std::optional<double> factor = HostInflationOf(with, without);
     const auto per_call = [](const NeuronSums& sums) {
       return sums.host_calls == 0
                  ? AnalysisValue()

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
+#include "daemon/analysis/findings/neuron_summary.h"
 #include "daemon/analysis/findings/report_summary.h"
 #include "daemon/analysis/findings/trace_findings.h"
 #include "daemon/analysis/functions/device_scope.h"
@@ -18,8 +19,6 @@
 #include "daemon/analysis/functions/launches/device_launches.h"
 #include "daemon/analysis/functions/memory_events.h"
 #include "daemon/analysis/functions/memory_levels.h"
-#include "daemon/analysis/functions/neuron/device_profile.h"
-#include "daemon/analysis/functions/neuron/neuron_first_look.h"
 #include "daemon/analysis/functions/neuron/neuron_parts.h"
 #include "daemon/analysis/kinds/analysis_kinds.h"
 #include "daemon/analysis/operators/busy_time.h"
@@ -30,7 +29,14 @@ namespace kprof {
 
 namespace {
 
-enum SummaryTable : size_t { kSummaryRanks, kTopKernels, kIdleCausesShown, kTopFindings, kMeasuredKernels };
+enum SummaryTable : size_t {
+  kSummaryRanks,
+  kTopKernels,
+  kIdleCausesShown,
+  kTopFindings,
+  kMeasuredKernels,
+  kFirstOfNeuron
+};
 
 constexpr size_t kMostTopKernels = 10;
 constexpr size_t kMostTopFindings = 3;
@@ -480,13 +486,11 @@ Result<AnalysisAnswer> AnswerSummary(const AnalysisTraces& traces, const Analysi
   const ReportParts parts(traces);
   const AnalysisTraces others = WithoutNeuron(parts.with_events());
   ASSIGN_OR_RETURN(AnalysisAnswer answer, SummaryMaker(others, options, stop).Make(traces, parts));
-  ASSIGN_OR_RETURN(const std::vector<std::string> looks, LookAtNeuronRuntime(traces, stop));
-  for (const std::string& look : looks) answer.AddNote(look);
-  for (size_t i = 0; i < traces.parts().size(); ++i) {
-    if (!IsDeviceProfile(traces.parts()[i])) continue;
-    answer.AddNote("a device profile of Neuron: kprofctl analyze neuron-bounds " + traces.run(i) +
-                   " says what bounds it, engines, instructions and dma more");
-    break;
+  const bool is_of_time = options.integer("from") || options.integer("to") || options.integer("step");
+  if (!is_of_time && !options.integer("device")) {
+    RETURN_IF_ERROR(AddNeuronSummary(traces, stop, kFirstOfNeuron, kTopFindings, answer));
+  } else if (others.parts().size() < parts.with_events().parts().size()) {
+    answer.AddNote("Neuron devices are left out where a part of the time, or a device, is asked for");
   }
   return answer;
 }
@@ -495,59 +499,62 @@ Result<AnalysisAnswer> AnswerSummary(const AnalysisTraces& traces, const Analysi
 
 AnalysisKind Summary() {
   using enum AnalysisType;
-  return {.name = "summary",
-          .version = 1,
-          .question = "How busy were the devices, with what, why not more, and what helps most?",
-          .options = {kTraceScope},
-          .facts = SummaryFacts(),
-          .tables = {{"ranks",
-                      {{"run", kText, "", "The run", true},
-                       {"rank", kInteger, "", "The rank; null where nobody knows it"},
-                       {"device", kInteger, "", "The device"},
-                       {"total_ns", kInteger, "ns", "The whole: see the options"},
-                       {"utilization_percent", kReal, "percent", "busy_ns of total_ns"},
-                       {"compute_percent", kReal, "percent", "A compute kernel ran"},
-                       {"communication_percent", kReal, "percent", "A communication kernel ran"},
-                       {"memory_percent", kReal, "percent", "A copy or fill ran"},
-                       {"exposed_percent", kReal, "percent", "exposed_ns of total_ns"},
-                       {"idle_percent", kReal, "percent", "Nothing ran"},
-                       {"busy_ns", kInteger, "ns", "At least one kernel, copy or fill ran"},
-                       {"exposed_ns", kInteger, "ns", "Communication ran, and no computation beside it"},
-                       {"host_wait_ns", kInteger, "ns",
-                        "Idle between work as the host was late; null: no launches are recorded"},
-                       {"kernels", kInteger, "", "Compute kernels that ran"},
-                       {"launches", kInteger, "", "Calls that launched work; null: none are recorded"},
-                       {"memory_peak_bytes", kInteger, "bytes", "The most that was allocated; null: not recorded"}}},
-                     {"top_kernels",
-                      {{"run", kText, "", "The run", true},
-                       {"name", kText, "", "The kernel, copy or fill"},
-                       {"type", kText, "", "compute, communication or memory"},
-                       {"count", kInteger, "", "How often it ran, on all ranks"},
-                       {"sum_ns", kInteger, "ns", "How long, added up"},
-                       {"percent", kReal, "percent", "sum_ns of that of all kernels"},
-                       {"mean_ns", kReal, "ns", "On average"}}},
-                     {"idle_causes",
-                      {{"cause", kText, "", "sync, allocation, data_loader, launch, kernel_wait, other, ..."},
-                       {"ns", kInteger, "ns", "Idle time for that reason, added up over the devices"},
-                       {"percent", kReal, "percent", "Of device_time_ns"},
-                       {"gaps", kInteger, "", "In so many gaps"},
-                       {"meaning", kText, "", "The reason in words"}}},
-                     {"findings",
-                      {{"run", kText, "", "The run", true},
-                       {"code", kText, "", "As in `findings`: the three with the largest gains, each code once"},
-                       {"message", kText, "", "What it is, with its numbers"},
-                       {"kernel", kText, "", "The kernel that has most of it; null: it is about no single one"},
-                       {"gain_percent", kReal, "percent", "gain_ns of the whole"},
-                       {"evidence", kJson, "", "The metrics that it rests on: metric, value, unit"},
-                       {"hint", kText, "", "What to do"},
-                       {"source", kText, "", "A public document that says so"},
-                       {"gain_ns", kInteger, "ns", "At most so much is saved; gains of several findings overlap"},
-                       {"rank", kInteger, "", "The rank where it is most; null where nobody knows it"},
-                       {"device", kInteger, "", "The device; null: it is about all ranks"},
-                       {"command", kText, "", "It shows more"},
-                       {"count", kInteger, "", "How many devices, or kernels of a report, have this finding"}}},
-                     {"measured_kernels", MeasuredKernelColumns()}},
-          .answer = &AnswerSummary};
+  AnalysisKind kind{
+      .name = "summary",
+      .version = 1,
+      .question = "How busy were the devices, with what, why not more, and what helps most?",
+      .options = {kTraceScope},
+      .facts = SummaryFacts(),
+      .tables = {{"ranks",
+                  {{"run", kText, "", "The run", true},
+                   {"rank", kInteger, "", "The rank; null where nobody knows it"},
+                   {"device", kInteger, "", "The device"},
+                   {"total_ns", kInteger, "ns", "The whole: see the options"},
+                   {"utilization_percent", kReal, "percent", "busy_ns of total_ns"},
+                   {"compute_percent", kReal, "percent", "A compute kernel ran"},
+                   {"communication_percent", kReal, "percent", "A communication kernel ran"},
+                   {"memory_percent", kReal, "percent", "A copy or fill ran"},
+                   {"exposed_percent", kReal, "percent", "exposed_ns of total_ns"},
+                   {"idle_percent", kReal, "percent", "Nothing ran"},
+                   {"busy_ns", kInteger, "ns", "At least one kernel, copy or fill ran"},
+                   {"exposed_ns", kInteger, "ns", "Communication ran, and no computation beside it"},
+                   {"host_wait_ns", kInteger, "ns",
+                    "Idle between work as the host was late; null: no launches are recorded"},
+                   {"kernels", kInteger, "", "Compute kernels that ran"},
+                   {"launches", kInteger, "", "Calls that launched work; null: none are recorded"},
+                   {"memory_peak_bytes", kInteger, "bytes", "The most that was allocated; null: not recorded"}}},
+                 {"top_kernels",
+                  {{"run", kText, "", "The run", true},
+                   {"name", kText, "", "The kernel, copy or fill"},
+                   {"type", kText, "", "compute, communication or memory"},
+                   {"count", kInteger, "", "How often it ran, on all ranks"},
+                   {"sum_ns", kInteger, "ns", "How long, added up"},
+                   {"percent", kReal, "percent", "sum_ns of that of all kernels"},
+                   {"mean_ns", kReal, "ns", "On average"}}},
+                 {"idle_causes",
+                  {{"cause", kText, "", "sync, allocation, data_loader, launch, kernel_wait, other, ..."},
+                   {"ns", kInteger, "ns", "Idle time for that reason, added up over the devices"},
+                   {"percent", kReal, "percent", "Of device_time_ns"},
+                   {"gaps", kInteger, "", "In so many gaps"},
+                   {"meaning", kText, "", "The reason in words"}}},
+                 {"findings",
+                  {{"run", kText, "", "The run", true},
+                   {"code", kText, "", "As in `findings`: the three with the largest gains, each code once"},
+                   {"message", kText, "", "What it is, with its numbers"},
+                   {"kernel", kText, "", "The kernel that has most of it; null: it is about no single one"},
+                   {"gain_percent", kReal, "percent", "gain_ns of the whole"},
+                   {"evidence", kJson, "", "The metrics that it rests on: metric, value, unit"},
+                   {"hint", kText, "", "What to do"},
+                   {"source", kText, "", "A public document that says so"},
+                   {"gain_ns", kInteger, "ns", "At most so much is saved; gains of several findings overlap"},
+                   {"rank", kInteger, "", "The rank where it is most; null where nobody knows it"},
+                   {"device", kInteger, "", "The device; null: it is about all ranks"},
+                   {"command", kText, "", "It shows more"},
+                   {"count", kInteger, "", "How many devices, or kernels of a report, have this finding"}}},
+                 {"measured_kernels", MeasuredKernelColumns()}},
+      .answer = &AnswerSummary};
+  for (AnalysisTable& table : NeuronSummaryTables()) kind.tables.push_back(std::move(table));
+  return kind;
 }
 
 }  // namespace kprof

@@ -124,9 +124,10 @@ Status AddExecutedKernels(const ReportedRun& of, const StopSignal& stop, Report&
   SortStages(report);
   const std::optional<double> busy_percent = FactNumber(idle, "utilization_percent");
   report.bottleneck = busy_percent && 100 - *busy_percent >= kMostlyIdle ? "Latency" : "Unknown";
-  ASSIGN_OR_RETURN(const std::vector<std::string> looks, LookAtNeuronRuntime(of.traces, stop));
-  report.root_cause = looks.empty() ? "No execution is in the trace." : looks.front() + ".";
-  for (size_t i = 1; i < looks.size(); ++i) report.notes.push_back(looks[i]);
+  ASSIGN_OR_RETURN(const NeuronRuntimeLooks looks, LookAtNeuronRuntime(of.traces, stop));
+  report.root_cause = looks.ranks.empty() ? "No execution is in the trace." : looks.ranks.front().says + ".";
+  for (size_t i = 1; i < looks.ranks.size(); ++i) report.notes.push_back(looks.ranks[i].says);
+  if (looks.left_out > 0) report.notes.push_back(std::to_string(looks.left_out) + " more ranks have such a trace");
   if (report.bottleneck == "Unknown") {
     report.notes.emplace_back("a runtime's trace does not tell memory from compute: capture with neuron for that");
   }

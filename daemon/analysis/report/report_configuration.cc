@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kFirstNames = {"b", "s", "t", "dtype"};
 constexpr std::array<std::string_view, 3> kHeading = {"tool", "kernel", "version"};
-constexpr std::array<std::string_view, 2> kTotals = {"total_ns", "duration_ns"};  // they say how large, and not why
+// They say how large something is, and not why.
+constexpr std::array<std::string_view, 4> kTotals = {"total_ns", "duration_ns", "wall_ns", "window_ns"};
 
 size_t PlaceOf(std::string_view name) {
   return static_cast<size_t>(std::find(kFirstNames.begin(), kFirstNames.end(), name) - kFirstNames.begin());

@@ -493,6 +493,12 @@ TEST_F(NeuronDefects, HostTimeThatAProfilerInflatesIsCorrected) {
   EXPECT_DOUBLE_EQ(std::get<double>(traces_.At(lines, inflation, 0, "corrected_ratio")), 0.6);
   ASSERT_EQ(lines.trust().size(), 1u);
   EXPECT_EQ(lines.trust()[0].code, "host_time_inflated");
+  const AnalysisAnswer findings = traces_.Ask("findings", {{"without", "alone"}});
+  ASSERT_EQ(findings.trust().size(), 1u);
+  EXPECT_EQ(findings.trust()[0].code, "host_time_inflated");
+  EXPECT_FALSE(findings.rows(0).empty());
+  for (const AnalysisAnswer::Row& row : findings.rows(0)) EXPECT_EQ(std::get<std::string>(row[0]), "with");
+  EXPECT_TRUE(traces_.Ask("findings").trust().empty());
 }
 
 }  // namespace

@@ -5,12 +5,15 @@
 #include <set>
 
 #include "daemon/analysis/functions/neuron/core_peaks.h"
+#include "daemon/analysis/functions/neuron/dma_traffic.h"
 
 namespace kprof {
 namespace {
 
 constexpr const char* kNoPackets =
     "no DMA packets were recorded: capture with --enable-dge-notifs, or compile with --disable-dge";
+
+constexpr const char* kNoReloads = "memory_bound_ideal_no_reloads";
 
 // Sizes of the tensors that a kernel has to move.
 struct TensorSizes {
@@ -125,7 +128,9 @@ class BoundInputsReader {
     of.inputs.total_ns = static_cast<double>(window.to_ns) - static_cast<double>(window.from_ns);
     ASSIGN_OR_RETURN(ProfileWork work, ReadProfileWork(traces_, profile_, window, of.core, stop_));
     TakePeaks(of);
-    TakeMemory(work, of);
+    TakeMoved(work.FindDma(of.core), of);
+    RETURN_IF_ERROR(TakeNecessary(of));
+    TellDmaPeak(of);
     TakeCompute(work, of);
     return OkStatus();
   }
@@ -136,8 +141,7 @@ class BoundInputsReader {
     of.notes.push_back(peaks_.Text());
   }
 
-  void TakeMemory(ProfileWork& work, CoreBounds& of) {
-    DmaWork* const dma = work.FindDma(of.core);
+  void TakeMoved(DmaWork* dma, CoreBounds& of) {
     const bool has_packets = dma != nullptr && dma->packets > 0;
     if (has_packets) {
       of.inputs.dma_active_ns = static_cast<double>(dma->busy.LengthNs());
@@ -147,35 +151,70 @@ class BoundInputsReader {
     }
     const std::optional<double> told = profile_.Find("dma_transfer_total_bytes");
     std::string& ideal = of.basis["memory_bound_ideal"];
+    // The summary is of all cores together; its number is the sum of the rows of transfers, which have their core.
+    const bool has_transfers = dma != nullptr && dma->transfers > 0;
     if (asked_.is_whole() && is_one_core_ && told) {
       of.inputs.dma_bytes = *told;
       ideal = "summary: dma_transfer_total_bytes";
+    } else if (has_transfers && (!has_packets || (asked_.is_whole() && !is_one_core_))) {
+      of.inputs.dma_bytes = static_cast<double>(dma->transfer_bytes);
+      ideal = is_one_core_ ? "rows: transfers" : "rows: transfers of this core";
     } else if (has_packets) {
       of.inputs.dma_bytes = static_cast<double>(dma->payload_bytes);
       ideal = "rows: packets of more than 4 bytes, without those of instructions";
     } else {
       of.unknown["memory_bound_ideal"] = kNoPackets;
     }
-    const std::optional<double> necessary = profile_.Find("inputs_outputs_weights_size_bytes");
-    std::string& no_reloads = of.basis["memory_bound_ideal_no_reloads"];
-    if (asked_.is_whole() && is_one_core_ && necessary) {
-      of.inputs.necessary_bytes = *necessary;
-      no_reloads = "summary: inputs_outputs_weights_size_bytes";
-    } else if (is_one_core_ && tensors_.is_known) {
-      of.inputs.necessary_bytes = static_cast<double>(tensors_.necessary);
-      no_reloads = "tensors: the sizes of inputs, outputs and weights";
-    } else {
-      of.unknown["memory_bound_ideal_no_reloads"] =
-          is_one_core_ ? "the profile does not say the sizes of inputs and outputs"
-                       : "inputs and outputs are told for all cores together: which core needs what is not known";
+  }
+
+  Status TakeNecessary(CoreBounds& of) {
+    const std::optional<double> told = profile_.Find("inputs_outputs_weights_size_bytes");
+    std::string& basis = of.basis[kNoReloads];
+    if (asked_.is_whole() && is_one_core_ && told) {
+      of.inputs.necessary_bytes = *told;
+      basis = "summary: inputs_outputs_weights_size_bytes";
+      return OkStatus();
     }
-    if (!of.inputs.dma_peak) {
-      for (const char* const bound : {"memory_bound_ideal", "memory_bound_ideal_no_reloads"}) {
-        of.unknown[bound] = "DMA's peak is not known: the metadata lacks it, and the table of peaks this instance";
-      }
+    if (!tensors_.is_known) {
+      of.unknown[kNoReloads] = told ? "the summary tells the sizes of inputs and outputs for all cores and the whole "
+                                      "execution together, and no table of tensors has them one by one"
+                                    : "the profile does not say the sizes of inputs and outputs";
+      return OkStatus();
+    }
+    if (is_one_core_) {
+      of.inputs.necessary_bytes = static_cast<double>(tensors_.necessary);
+      basis = "tensors: the sizes of inputs, outputs and weights";
+      return OkStatus();
+    }
+    // A core needs of each tensor what it moved, once: its whole size at most.
+    ASSIGN_OR_RETURN(const DmaTraffic traffic, ReadDmaTraffic(traces_, profile_, asked_, of.core, stop_));
+    bool is_named = false;
+    double necessary = 0;
+    std::set<std::string> seen;
+    for (const MovedTensor& tensor : traffic.tensors) {
+      if (!IsNecessary(tensor.kind) || tensor.size_bytes == 0) continue;
+      const auto moved = traffic.variables.find(tensor.name);
+      // A table of tensors may have a row for each core.
+      if (moved == traffic.variables.end() || !seen.insert(tensor.name).second) continue;
+      is_named = true;
+      necessary += static_cast<double>(std::min(tensor.size_bytes, moved->second.bytes));
+    }
+    if (is_named) {
+      of.inputs.necessary_bytes = necessary;
+      basis = "rows: what this core moved of inputs, outputs and weights, each once";
     } else {
-      for (const char* const bound : {"memory_bound_ideal", "memory_bound_ideal_no_reloads"}) {
-        if (!of.basis[bound].empty()) of.basis[bound] += "; peak: " + peaks_.dma_bytes->source;
+      of.unknown[kNoReloads] =
+          "inputs and outputs are told for all cores together, and no DMA row of this core names one of them";
+    }
+    return OkStatus();
+  }
+
+  void TellDmaPeak(CoreBounds& of) {
+    for (const char* const bound : {"memory_bound_ideal", kNoReloads}) {
+      if (!of.inputs.dma_peak) {
+        of.unknown[bound] = "DMA's peak is not known: the metadata lacks it, and the table of peaks this instance";
+      } else if (!of.basis[bound].empty()) {
+        of.basis[bound] += "; peak: " + peaks_.dma_bytes->source;
       }
     }
   }

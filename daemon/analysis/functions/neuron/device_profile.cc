@@ -155,12 +155,12 @@ class WorkReader {
           if (!core || !Take(row[kStart], row[kDuration], begin, end)) return OkStatus();
           ASSIGN_OR_RETURN(const size_t place, engines.Find(texts, row[kEngine], *core));
           EngineWork& engine = work_.engines[place];
-          ASSIGN_OR_RETURN(const std::string* const opcode, texts.Find(row[kOpcode]));
+          ASSIGN_OR_RETURN(const OpcodeTraits opcode, TraitsOf(texts, row[kOpcode]));
           ++engine.instructions;
           AddTo(engine.rows_ns, end - begin);
           AddTo(engine.wait_ns, row[kWait]);
           AddTo(engine.dma_wait_ns, row[kDmaWait]);
-          if (*opcode == kSemaphoreOpcode) {
+          if (opcode.is_semaphore) {
             ++engine.semaphores;
             AddTo(engine.semaphore_ns, end - begin);
           } else {
@@ -168,13 +168,32 @@ class WorkReader {
             AddTo(engine.work_ns, end - begin);
             const size_t before = engine.busy.size();
             engine.busy.Add(begin, end);
-            RETURN_IF_ERROR(work_.charge->Grow(static_cast<int64_t>((engine.busy.size() - before) * sizeof(Interval))));
+            const size_t grown = engine.busy.size() - before;
+            if (grown > 0) RETURN_IF_ERROR(work_.charge->Grow(static_cast<int64_t>(grown * sizeof(Interval))));
           }
-          return Sum(row, texts, *opcode, work_.sums[*core]);
+          if (sums_ == nullptr || sums_core_ != *core) {
+            sums_ = &work_.sums[*core];
+            sums_core_ = *core;
+          }
+          return Sum(row, texts, opcode.is_product, *sums_);
         });
   }
 
-  Status Sum(const ReportRow<NeuronInstructionColumn>& row, ProfileTexts& texts, const std::string& opcode,
+  struct OpcodeTraits {
+    bool is_semaphore = false;
+    bool is_product = false;
+  };
+  // Most rows have the opcode of one of the few before them.
+  Result<OpcodeTraits> TraitsOf(ProfileTexts& texts, int64_t opcode) {
+    RecentOpcode& recent = recent_opcodes_[static_cast<size_t>(opcode) % kRecentOpcodes];
+    if (recent.reader != texts.reader() || recent.opcode != opcode) {
+      ASSIGN_OR_RETURN(const std::string* const text, texts.Find(opcode));
+      recent = {texts.reader(), opcode, {*text == kSemaphoreOpcode, *text == "MATMUL"}};
+    }
+    return recent.traits;
+  }
+
+  Status Sum(const ReportRow<NeuronInstructionColumn>& row, ProfileTexts& texts, bool is_product,
              InstructionSums& sums) {
     using enum NeuronInstructionColumn;
     AddTo(sums.flops, row[kFlops]);
@@ -194,7 +213,7 @@ class WorkReader {
     } else if (row[kFlops] != kNoValue) {
       AddTo(sums.transpose_flops, is_transpose ? row[kFlops] : 0);
     }
-    if (opcode != "MATMUL") return OkStatus();
+    if (!is_product) return OkStatus();
     AddTo(sums.matmul_flops, row[kFlops]);
     AddTo(sums.matmul_adjusted_flops, row[kAdjustedFlops]);
     if (row[kAdjustedFlops] != kNoValue) AddTo(sums.useful_adjusted_flops, is_transpose ? 0 : row[kAdjustedFlops]);
@@ -258,6 +277,15 @@ class WorkReader {
   const std::optional<int64_t> core_;
   const StopSignal& stop_;
   ProfileWork work_;
+  static constexpr size_t kRecentOpcodes = 64;  // those asked last, by their numbers' last bits
+  struct RecentOpcode {
+    const PartReader* reader = nullptr;
+    int64_t opcode = 0;
+    OpcodeTraits traits;
+  };
+  std::array<RecentOpcode, kRecentOpcodes> recent_opcodes_;
+  InstructionSums* sums_ = nullptr;  // of core sums_core_
+  int64_t sums_core_ = 0;
 };
 
 }  // namespace
@@ -300,15 +328,6 @@ Result<std::vector<DeviceProfile>> FindDeviceProfiles(const AnalysisTraces& trac
   }
   for (DeviceProfile& profile : profiles) RETURN_IF_ERROR(ReadCounters(traces, stop, profile));
   return profiles;
-}
-
-void AddProfileNotes(const AnalysisTraces& traces, std::span<const DeviceProfile> profiles, AnalysisAnswer& answer) {
-  if (profiles.empty()) {
-    answer.AddNote(traces.parts().empty()
-                       ? "the run has no trace, so no device profile either"
-                       : "no device profile of Neuron: capture with neuron, or import what neuron-explorer view wrote "
-                         "(--output-format parquet, json or summary-json)");
-  }
 }
 
 std::string EngineNameOf(std::string_view name) {

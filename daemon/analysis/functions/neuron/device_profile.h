@@ -65,9 +65,6 @@ struct DeviceProfile {
 Result<std::vector<DeviceProfile>> FindDeviceProfiles(const AnalysisTraces& traces, const StopSignal& stop);
 bool IsDeviceProfile(const TracePart& part);
 
-// Says what to do where there is no profile.
-void AddProfileNotes(const AnalysisTraces& traces, std::span<const DeviceProfile> profiles, AnalysisAnswer& answer);
-
 // "tensor" for Tensor, PE and the like; another name in small letters.
 std::string EngineNameOf(std::string_view name);
 inline constexpr std::string_view kEngineNames[] = {"tensor", "vector", "scalar", "gpsimd", "sync"};

@@ -18,11 +18,17 @@ std::optional<double> Less(std::optional<double> one, std::optional<double> othe
   return *one - *other;
 }
 
+struct ActiveEngine {
+  std::string name;
+  double active_ns = 0;
+};
+
 // The slowest one but for `engine`.
-double SlowestOther(const BoundInputs& inputs, const std::string& engine) {
-  double slowest = engine == kDma ? 0 : inputs.dma_active_ns.value_or(0);
+ActiveEngine SlowestOther(const BoundInputs& inputs, const std::string& engine) {
+  ActiveEngine slowest;
+  if (engine != kDma) slowest = {kDma, inputs.dma_active_ns.value_or(0)};
   for (const auto& [name, active_ns] : inputs.engines_ns) {
-    if (name != engine) slowest = std::max(slowest, active_ns);
+    if (name != engine && active_ns > slowest.active_ns) slowest = {name, active_ns};
   }
   return slowest;
 }
@@ -54,37 +60,60 @@ BoundTimes BoundsOf(const BoundInputs& inputs) {
 std::vector<BoundGap> GapsOf(const BoundInputs& inputs, const BoundTimes& bounds) {
   const std::optional<double> total = inputs.total_ns;
   return {
-      {"dma_idle", Less(total, bounds.memory_bound),
-       "DMA is idle: too little is prefetched, or nothing is to be moved"},
+      {"dma_idle", Less(total, bounds.memory_bound), "DMA is idle: too little is prefetched, or nothing is to be moved",
+       "", "memory_bound"},
       {"dma_inefficiency", Less(bounds.memory_bound, bounds.memory_bound_ideal),
-       "DMA moves bytes slower than it can: small descriptors, few queues"},
+       "DMA moves bytes slower than it can: small descriptors, few queues", "memory_bound", "memory_bound_ideal"},
       {"excess_traffic", Less(bounds.memory_bound_ideal, bounds.memory_bound_ideal_no_reloads),
-       "bytes are moved more than once: reloads and spills"},
-      {"tensor_idle", Less(total, bounds.compute_bound), "the tensor engine is idle: it waits for data or for others"},
+       "bytes are moved more than once: reloads and spills", "memory_bound_ideal", "memory_bound_ideal_no_reloads"},
+      {"tensor_idle", Less(total, bounds.compute_bound), "the tensor engine is idle: it waits for data or for others",
+       "", "compute_bound"},
       {"tensor_underused", Less(bounds.compute_bound, bounds.compute_bound_ideal_flops),
-       "the tensor engine is active, and slower than it can: small tiles, gaps between its instructions"},
+       "the tensor engine is active, and slower than it can: small tiles, gaps between its instructions",
+       "compute_bound", "compute_bound_ideal_flops"},
       {"transposes", Less(bounds.compute_bound_ideal_flops, bounds.compute_bound_ideal_useful_flops),
-       "the tensor engine transposes instead of multiplying"},
+       "the tensor engine transposes instead of multiplying", "compute_bound_ideal_flops",
+       "compute_bound_ideal_useful_flops"},
   };
 }
 
 std::vector<BoundChange> ChangesOf(const BoundInputs& inputs, const BoundTimes& bounds) {
-  std::vector<BoundChange> changes = {
-      {"dma_at_peak", kDma, bounds.memory_bound_ideal, {}, false},
-      {"no_reloads", kDma, bounds.memory_bound_ideal_no_reloads, {}, false},
-      {"tensor_at_peak", kTensor, bounds.compute_bound_ideal_flops, {}, false},
-      {"no_transposes", kTensor, bounds.compute_bound_ideal_useful_flops, {}, false},
+  const auto change = [](const char* name, const char* engine, const char* bound, std::optional<double> bound_ns,
+                         const char* action) {
+    BoundChange made;
+    made.name = name;
+    made.engine = engine;
+    made.bound = bound;
+    made.bound_ns = bound_ns;
+    made.action = action;
+    return made;
   };
-  for (BoundChange& change : changes) {
+  std::vector<BoundChange> changes = {
+      change("perfect_pipeline", "", "perfect_pipeline", bounds.perfect_pipeline,
+             "let DMA and all engines work side by side: prefetch, double buffering"),
+      change("dma_at_peak", kDma, "memory_bound_ideal", bounds.memory_bound_ideal,
+             "move the same bytes at DMA's peak: larger descriptors, more queues"),
+      change("no_reloads", kDma, "memory_bound_ideal_no_reloads", bounds.memory_bound_ideal_no_reloads,
+             "move each input, output and weight once, at DMA's peak: keep tiles in SBUF"),
+      change("tensor_at_peak", kTensor, "compute_bound_ideal_flops", bounds.compute_bound_ideal_flops,
+             "run the same products at the tensor engine's peak: full tiles, back to back"),
+      change("no_transposes", kTensor, "compute_bound_ideal_useful_flops", bounds.compute_bound_ideal_useful_flops,
+             "leave the transposes out: another layout, or DMA transposes"),
+  };
+  for (BoundChange& one : changes) {
     // How slow the others are is known where DMA's time is.
-    if (!change.bound_ns || !inputs.dma_active_ns) continue;
-    const double left = std::max(*change.bound_ns, SlowestOther(inputs, change.engine));
-    if (left > 0) change.speedup = inputs.total_ns / left;
-    change.is_of_bottleneck = bounds.bottleneck == change.engine;
+    if (!one.bound_ns || !inputs.dma_active_ns) continue;
+    const ActiveEngine other = SlowestOther(inputs, one.engine);
+    const double left = std::max(*one.bound_ns, other.active_ns);
+    one.is_of_bottleneck = *one.engine != '\0' && bounds.bottleneck == one.engine;
+    one.limited_by = *one.engine == '\0'               ? bounds.bottleneck
+                     : other.active_ns > *one.bound_ns ? other.name
+                                                       : one.engine;
+    one.window_ns = left;
+    if (!(left > 0)) continue;
+    one.speedup = inputs.total_ns / left;
+    one.beyond_overlap = *bounds.perfect_pipeline / left;
   }
-  BoundChange pipeline{"perfect_pipeline", "", bounds.perfect_pipeline, {}, false};
-  if (pipeline.bound_ns && *pipeline.bound_ns > 0) pipeline.speedup = inputs.total_ns / *pipeline.bound_ns;
-  changes.push_back(pipeline);
   return changes;
 }
 

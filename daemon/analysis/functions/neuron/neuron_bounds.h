@@ -43,19 +43,29 @@ struct BoundGap {
   const char* name = "";
   std::optional<double> ns;
   const char* reading = "";
+  // The bounds that it is the difference of. Empty: the window.
+  const char* from = "";
+  const char* less = "";
 };
 // In AWS's order. A gap below kFineGapPercent of the total is fine.
 inline constexpr double kFineGapPercent = 5;
 std::vector<BoundGap> GapsOf(const BoundInputs& inputs, const BoundTimes& bounds);
 
-// A change that would bring one engine down to a bound, while the others take what they take.
+// A change that would bring one engine down to a bound, while the others take what they take. All of them run side by
+// side then, as long as the slowest does: a speed-up has the gain of that in it, which beyond_overlap leaves out.
 struct BoundChange {
   const char* name = "";
-  const char* engine = "";  // that it touches
+  const char* engine = "";  // that it touches; empty: none, they only run side by side
+  const char* bound = "";   // the name of the bound that it comes down to
+  const char* action = "";  // what to do
   std::optional<double> bound_ns;
-  std::optional<double> speedup;  // total / max(the bound, the slowest other engine)
+  std::optional<double> window_ns;       // max(the bound, the slowest other engine)
+  std::optional<double> speedup;         // total / window_ns
+  std::optional<double> beyond_overlap;  // perfect_pipeline / window_ns: 1 is nothing
+  std::string limited_by;                // the engine that takes window_ns
   bool is_of_bottleneck = false;
 };
+// perfect_pipeline, which changes no engine, then the others in AWS's order.
 std::vector<BoundChange> ChangesOf(const BoundInputs& inputs, const BoundTimes& bounds);
 
 }  // namespace kprof

@@ -25,66 +25,96 @@ std::string MillisText(int64_t ns) {
   return OneDecimal(static_cast<double>(ns) / 1e6) + " ms";
 }
 
-std::string ShareOfText(int64_t part, int64_t whole) {
-  return OneDecimal(whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0) + " %";
+std::string PercentWords(std::optional<double> percent) {
+  return OneDecimal(percent.value_or(0)) + " %";
 }
 
-// The line that has most of the device's time; empty: no call of a kernel is known.
-std::string LongestLine(const NeuronLines& lines) {
+std::optional<double> PercentOfNs(int64_t part, int64_t whole) {
+  if (whole <= 0) return std::nullopt;
+  return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// The line that has most of the device's time. Nothing is taken where no call of a kernel is known.
+void TakeLongestLine(const NeuronLines& lines, NeuronRuntimeLook& look) {
   const auto longest = std::max_element(lines.places.begin(), lines.places.end(),
                                         [](const auto& a, const auto& b) { return a.second.nc_ns < b.second.nc_ns; });
-  if (longest == lines.places.end() || longest->second.nc_ns == 0) return "";
+  if (longest == lines.places.end() || longest->second.nc_ns == 0) return;
   const NeuronPlace& place = longest->first;
-  return "; most of it for " + (place.kernel.empty() ? std::string("a kernel") : place.kernel) + " at " + place.file +
-         ":" + (place.line == kNoValue ? std::string("?") : std::to_string(place.line)) + " (" +
-         ShareOfText(longest->second.nc_ns, lines.totals.all.nc_ns) + ")";
+  look.kernel = place.kernel;
+  look.file = place.file;
+  if (place.line != kNoValue) look.line = place.line;
+  look.line_percent = PercentOfNs(longest->second.nc_ns, lines.totals.all.nc_ns);
 }
 
-Result<std::string> LookAtRank(const AnalysisTraces& traces, const NeuronRank& rank, const StopSignal& stop) {
+// What the numbers say.
+std::string SentenceOf(const NeuronRuntimeLook& look) {
+  std::string text = "Neuron runtime" + (look.rank ? " of rank " + std::to_string(*look.rank) : std::string()) + ": ";
+  if (!look.wall_ns) {
+    text += "no execution on a device is in the trace";
+  } else if (!look.busy_ns) {
+    text += std::to_string(look.executions) + " executions took " + MillisText(look.nc_ns) +
+            " of the device's time; when they ran is not known, as no sync point puts its clock beside the host's";
+  } else {
+    text +=
+        (look.cores == 1 ? "the device ran " : "its " + std::to_string(look.cores) + " NeuronCores ran, added up, ") +
+        MillisText(*look.busy_ns) + " of " + MillisText(*look.wall_ns) + " (" +
+            PercentWords(PercentOfNs(*look.busy_ns, *look.wall_ns)) + "), " + std::to_string(look.executions) +
+            (look.executions == 1 ? " execution" : " executions");
+    if (look.line_percent) {
+      text += "; most of it for " + (look.kernel.empty() ? std::string("a kernel") : look.kernel) + " at " + look.file +
+              ":" + (look.line ? std::to_string(*look.line) : std::string("?")) + " (" +
+              PercentWords(look.line_percent) + ")";
+    }
+    text += "; " + MillisText(look.nrt_ns) + " in the host's calls, " + look.reading;
+    if (!look.idle_cause.empty()) {
+      text += "; of the idle time most is " + look.idle_cause + " (" + PercentWords(look.idle_percent) + ")";
+    }
+  }
+  return text + ": kprofctl analyze lines " + look.run + ", kprofctl analyze device-idle " + look.run;
+}
+
+Result<NeuronRuntimeLook> LookAtRank(const AnalysisTraces& traces, const NeuronRank& rank, const StopSignal& stop) {
   MemoryCharge charge(traces.take_memory());
   ASSIGN_OR_RETURN(NeuronEvents events, ReadNeuronEvents(traces, rank, charge, stop));
   const NeuronLines lines = NeuronLinesOf(events);
   const NeuronSums& all = lines.totals.all;
-  std::string text = "Neuron runtime" + (rank.rank ? " of rank " + std::to_string(*rank.rank) : std::string()) + ": ";
+  NeuronRuntimeLook look;
+  look.run = rank.run;
+  look.rank = rank.rank;
+  look.executions = all.executions;
+  look.nc_ns = all.nc_ns;
+  look.nrt_ns = all.nrt_ns;
+  look.reading = std::string(all.reading.word());
+  look.command = "kprofctl analyze lines " + rank.run;
+  TakeLongestLine(lines, look);
   std::vector<std::string> notes;
   const std::optional<Interval> whole = NeuronWallOf(events, notes);
-  std::vector<CoreIdleTime> cores;
-  if (whole) {
-    ASSIGN_OR_RETURN(cores, CoreIdleTimesOf(events, *whole, {}, charge));
-  }
-  const CoreIdleSums idle = SumsOf(cores);
-  if (!whole || all.executions == 0) {
-    text += "no execution on a device is in the trace";
-  } else if (idle.cores == 0) {
-    text += std::to_string(all.executions) + " executions took " + MillisText(all.nc_ns) +
-            " of the device's time; when they ran is not known, as no sync point puts its clock beside the host's";
-  } else {
-    text +=
-        (idle.cores == 1 ? "the device ran " : "its " + std::to_string(idle.cores) + " NeuronCores ran, added up, ") +
-        MillisText(idle.busy_ns) + " of " + MillisText(idle.wall_ns) + " (" + ShareOfText(idle.busy_ns, idle.wall_ns) +
-        "), " + std::to_string(all.executions) + (all.executions == 1 ? " execution" : " executions") +
-        LongestLine(lines) + "; " + MillisText(all.nrt_ns) + " in the host's calls, " + std::string(all.reading.word());
-    const auto most = static_cast<size_t>(std::max_element(idle.ns.begin(), idle.ns.end()) - idle.ns.begin());
-    if (idle.idle_ns > 0) {
-      text += "; of the idle time most is " + std::string(IdleCategoryName(static_cast<IdleCategory>(most))) + " (" +
-              ShareOfText(idle.ns[most], idle.idle_ns) + ")";
+  if (whole && all.executions > 0) {
+    ASSIGN_OR_RETURN(const std::vector<CoreIdleTime> cores, CoreIdleTimesOf(events, *whole, {}, charge));
+    const CoreIdleSums idle = SumsOf(cores);
+    look.cores = idle.cores;
+    look.wall_ns = idle.cores > 0 ? idle.wall_ns : whole->end_ns - whole->begin_ns;
+    if (idle.cores > 0) {
+      const auto most = static_cast<size_t>(std::max_element(idle.ns.begin(), idle.ns.end()) - idle.ns.begin());
+      look.busy_ns = idle.busy_ns;
+      look.idle_percent = PercentOfNs(idle.ns[most], idle.idle_ns);
+      if (look.idle_percent) look.idle_cause = std::string(IdleCategoryName(static_cast<IdleCategory>(most)));
     }
   }
-  return text + ": kprofctl analyze lines " + rank.run + ", kprofctl analyze device-idle " + rank.run;
+  look.says = SentenceOf(look);
+  return look;
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> LookAtNeuronRuntime(const AnalysisTraces& traces, const StopSignal& stop) {
-  std::vector<std::string> looks;
+Result<NeuronRuntimeLooks> LookAtNeuronRuntime(const AnalysisTraces& traces, const StopSignal& stop) {
+  NeuronRuntimeLooks looks;
   const std::vector<NeuronRank> ranks = NeuronRanksOf(traces);
   for (size_t i = 0; i < std::min(ranks.size(), kMostRanksLookedAt); ++i) {
-    ASSIGN_OR_RETURN(std::string look, LookAtRank(traces, ranks[i], stop));
-    looks.push_back(std::move(look));
+    ASSIGN_OR_RETURN(NeuronRuntimeLook look, LookAtRank(traces, ranks[i], stop));
+    looks.ranks.push_back(std::move(look));
   }
-  if (ranks.size() > kMostRanksLookedAt) {
-    looks.push_back(std::to_string(ranks.size() - kMostRanksLookedAt) + " more ranks have such a trace");
-  }
+  looks.left_out = ranks.size() - looks.ranks.size();
   return looks;
 }
 

@@ -110,4 +110,10 @@ NeuronLines NeuronLinesOf(const NeuronEvents& events) {
   return lines;
 }
 
+std::optional<double> HostInflationOf(const NeuronSums& with, const NeuronSums& without) {
+  if (with.host_calls == 0 || without.host_calls == 0 || without.nrt_ns <= 0) return std::nullopt;
+  const double alone = static_cast<double>(without.nrt_ns) / static_cast<double>(without.host_calls);
+  return static_cast<double>(with.nrt_ns) / static_cast<double>(with.host_calls) / alone;
+}
+
 }  // namespace kprof

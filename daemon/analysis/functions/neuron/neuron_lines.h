@@ -70,4 +70,8 @@ struct NeuronLines {
 
 NeuronLines NeuronLinesOf(const NeuronEvents& events);
 
+// How many times longer a host call takes with a profiler of the CPU, whose signals it waits for, than without.
+// Nothing: one of the two has no host calls.
+std::optional<double> HostInflationOf(const NeuronSums& with, const NeuronSums& without);
+
 }  // namespace kprof

@@ -3,6 +3,8 @@
 // One thread, that of the readers.
 #pragma once
 
+#include <string>
+
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/operators/trace_part.h"
 
@@ -13,5 +15,12 @@ bool IsNeuronRuntimePart(const TracePart& part);
 
 // The others. Parts of Neuron devices are device profiles and traces of a runtime.
 AnalysisTraces WithoutNeuron(const AnalysisTraces& traces);
+
+// The traces of runs that a text names, with commas between, and those of other runs.
+struct TracesByRun {
+  AnalysisTraces named;
+  AnalysisTraces others;
+};
+TracesByRun SplitByRun(const AnalysisTraces& traces, const std::string& names);
 
 }  // namespace kprof

@@ -1,0 +1,187 @@
+// What the rules about a device profile are asked of (neuron_findings.h): the figures of its first core.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "daemon/analysis/findings/neuron_findings.h"
+#include "daemon/analysis/functions/neuron/bound_inputs.h"
+#include "daemon/analysis/functions/neuron/core_peaks.h"
+#include "daemon/analysis/functions/neuron/dma_traffic.h"
+#include "daemon/analysis/functions/neuron/neuron_bounds.h"
+
+namespace kprof {
+namespace {
+
+// Rows of warnings that say that data is missing, and errors.
+Result<double> ReadLostMarks(const AnalysisTraces& traces, const DeviceProfile& profile, const StopSignal& stop) {
+  using enum NeuronWarningColumn;
+  double marks = 0;
+  RETURN_IF_ERROR(ForEachProfileRow<NeuronWarningColumn>(
+      traces, profile, NeuronWarningSideTable(), {kTable, kCategory, kMessage}, stop,
+      [&](const ReportRow<NeuronWarningColumn>& row, ProfileTexts& texts) -> Status {
+        ASSIGN_OR_RETURN(const std::string* const table, texts.Find(row[kTable]));
+        ASSIGN_OR_RETURN(const std::string* const category, texts.Find(row[kCategory]));
+        ASSIGN_OR_RETURN(const std::string* const message, texts.Find(row[kMessage]));
+        const bool is_lost =
+            *table == "Error" || *category == "Missing Data" || message->find("dropped") != message->npos;
+        marks += is_lost ? 1 : 0;
+        return OkStatus();
+      }));
+  return marks;
+}
+
+// The sum of the rows of throttling; nothing where the profile has no such table.
+Result<std::optional<double>> ReadThrottledNs(const AnalysisTraces& traces, const DeviceProfile& profile,
+                                              const StopSignal& stop) {
+  using enum NeuronFactColumn;
+  std::map<int64_t, std::string> types;
+  std::map<int64_t, double> durations;
+  RETURN_IF_ERROR(ForEachProfileRow<NeuronFactColumn>(
+      traces, profile, NeuronFactSideTable(), {kTable, kRow, kName, kNumber, kText}, stop,
+      [&](const ReportRow<NeuronFactColumn>& row, ProfileTexts& texts) -> Status {
+        ASSIGN_OR_RETURN(const std::string* const table, texts.Find(row[kTable]));
+        if (*table != "Throttle") return OkStatus();
+        ASSIGN_OR_RETURN(const std::string* const name, texts.Find(row[kName]));
+        ASSIGN_OR_RETURN(const std::string* const text, texts.Find(row[kText]));
+        if (*name == "type") types[row[kRow]] = *text;
+        if (*name == "duration_ns" && std::isfinite(row.real(kNumber))) durations[row[kRow]] = row.real(kNumber);
+        return OkStatus();
+      }));
+  if (types.empty() && durations.empty()) return std::optional<double>();
+  double sum = 0;
+  // 99 is "not known", of which a profile has rows with the clock at its full rate.
+  for (const auto& [row, duration] : durations) sum += types[row] == "99" ? 0 : duration;
+  return std::optional(sum);
+}
+
+// What a window of one piece and others have in common.
+std::vector<Interval> CommonOf(const std::vector<Interval>& window, const std::vector<Interval>& pieces) {
+  std::vector<Interval> common;
+  for (Interval piece : pieces) {
+    piece.begin_ns = std::max(piece.begin_ns, window.front().begin_ns);
+    piece.end_ns = std::min(piece.end_ns, window.front().end_ns);
+    if (piece.begin_ns < piece.end_ns) common.push_back(piece);
+  }
+  return common;
+}
+
+}  // namespace
+
+Result<NeuronFigures> NeuronFigures::Read(const AnalysisTraces& traces, const DeviceProfile& profile,
+                                          const ProfileWindow& window, const StopSignal& stop) {
+  using enum NeuronFigure;
+  NeuronFigures of;
+  ASSIGN_OR_RETURN(const double lost, ReadLostMarks(traces, profile, stop));
+  of.Set(kLostMarks, lost);
+  ASSIGN_OR_RETURN(const std::optional<double> throttled, ReadThrottledNs(traces, profile, stop));
+  of.Set(kThrottledNs, throttled);
+  ASSIGN_OR_RETURN(ProfileWork work, ReadProfileWork(traces, profile, window, std::nullopt, stop));
+  const ProfileTotal total = TotalOf(profile, work, window);
+  if (total.ns > 0) of.Set(kTotalNs, static_cast<double>(total.ns));
+  if (work.cores.empty()) {
+    of.Set(kActiveNs, profile.Find("total_active_time"));
+    return of;
+  }
+  const int64_t core = work.cores.front();
+  std::vector<Interval> compute;
+  std::vector<Interval> active;
+  for (EngineWork& engine : work.engines) {
+    active = UnionOf(active, engine.busy.Pieces());
+    if (engine.core == core) compute = UnionOf(compute, engine.busy.Pieces());
+  }
+  for (DmaWork& dma : work.dma) active = UnionOf(active, dma.busy.Pieces());
+  of.Set(kActiveNs, static_cast<double>(LengthOf(active)));
+  if (DmaWork* const dma = work.FindDma(core); dma != nullptr && dma->packets > 0) {
+    const int64_t dma_ns = dma->busy.LengthNs();
+    of.Set(kDmaActiveNs, static_cast<double>(dma_ns));
+    of.Set(kUnhiddenDmaNs, static_cast<double>(dma_ns - OverlapOf(compute, dma->busy.Pieces())));
+  }
+  ASSIGN_OR_RETURN(const std::vector<CoreBounds> cores, ReadBoundInputs(traces, profile, window, core, stop));
+  for (const CoreBounds& one : cores) {
+    RETURN_IF_ERROR(of.ReadWaits(traces, profile, {one.begin_ns, one.end_ns}, core, work, stop));
+    const BoundTimes bounds = BoundsOf(one.inputs);
+    of.Set(kWindowNs, one.inputs.total_ns);
+    for (const BoundGap& gap : GapsOf(one.inputs, bounds)) {
+      const std::string_view name = gap.name;
+      if (name == "excess_traffic") of.Set(kExcessTrafficNs, gap.ns);
+      if (name == "dma_inefficiency") of.Set(kDmaInefficiencyNs, gap.ns);
+      if (name == "dma_idle") of.Set(kDmaIdleNs, gap.ns);
+      if (name == "transposes") of.Set(kTransposeNs, gap.ns);
+      if (name == "tensor_idle") of.Set(kTensorIdleNs, gap.ns);
+      if (name == "tensor_underused") of.Set(kTensorUnderusedNs, gap.ns);
+    }
+    of.Set(kMatmulFlops, one.inputs.tensor_flops);
+    if (one.inputs.tensor_flops && one.inputs.useful_flops) {
+      const double flops = *one.inputs.tensor_flops;
+      of.Set(kTransposePercent, flops > 0 ? 100 * (flops - *one.inputs.useful_flops) / flops : 0);
+    }
+  }
+  ASSIGN_OR_RETURN(const DmaTraffic traffic, ReadDmaTraffic(traces, profile, window, core, stop));
+  if (!traffic.has_rows) return of;
+  const InstructionSums& sums = work.sums[core];
+  const double reloads = static_cast<double>(std::max(traffic.spill_reload_bytes, sums.spill_reload.value_or(0)));
+  of.Set(kSpillReloadBytes, reloads);
+  ASSIGN_OR_RETURN(const CorePeaks peaks, CorePeaks::Find(profile));
+  // Twice the reloads: some of the saves are missing in the data.
+  if (peaks.dma_bytes) of.Set(kSpillCostNs, 2 * reloads / peaks.dma_bytes->value * 1e9);
+  if (traffic.descriptor_bytes > 0) {
+    of.Set(kSmallDescriptorPercent,
+           100.0 * static_cast<double>(traffic.small_descriptor_bytes) / static_cast<double>(traffic.descriptor_bytes));
+  }
+  if (traffic.bytes > 0) {
+    of.Set(kUnknownDmaPercent, 100.0 * static_cast<double>(traffic.unknown_bytes) / static_cast<double>(traffic.bytes));
+  }
+  double excess = 0;
+  for (const MovedTensor& tensor : traffic.tensors) excess += static_cast<double>(tensor.excess_bytes);
+  if (!traffic.tensors.empty()) of.Set(kReloadExcessBytes, excess);
+  return of;
+}
+
+Status NeuronFigures::ReadWaits(const AnalysisTraces& traces, const DeviceProfile& profile, const ProfileWindow& window,
+                                int64_t core, ProfileWork& work, const StopSignal& stop) {
+  using enum NeuronFigure;
+  if (!work.has_instructions) return OkStatus();
+  const std::vector<Interval> whole{{window.from_ns, window.to_ns}};
+  std::string busiest;
+  int64_t busiest_ns = 0;
+  std::vector<Interval> others;
+  std::vector<Interval> tensor;
+  for (EngineWork& engine : work.engines) {
+    if (engine.core != core) continue;
+    if (engine.engine == "tensor") {
+      tensor = engine.busy.Pieces();
+    } else {
+      others = UnionOf(others, engine.busy.Pieces());
+    }
+    const int64_t busy_ns = OverlapOf(whole, engine.busy.Pieces());
+    // Sync moves nothing and computes nothing: it waits for others by its nature.
+    if (engine.engine == "sync" || busy_ns <= busiest_ns) continue;
+    busiest = engine.engine;
+    busiest_ns = busy_ns;
+  }
+  Set(kBusiestEngineNs, static_cast<double>(busiest_ns));
+  ASSIGN_OR_RETURN(const std::vector<EngineWait> waits, ReadEngineWaits(traces, profile, window, core, work, stop));
+  Set(kSyncWaitNs, 0);
+  Set(kTensorWaitNs, 0);
+  for (const EngineWait& wait : waits) {
+    if (wait.engine == busiest) {
+      busiest_wait = wait;
+      Set(kSyncWaitNs, static_cast<double>(wait.wait_ns));
+    }
+    if (wait.engine == "tensor") {
+      tensor_wait = wait;
+      Set(kTensorWaitNs, static_cast<double>(wait.wait_ns));
+    }
+  }
+  const auto while_idle = [&](const std::vector<Interval>& busy) {
+    const std::vector<Interval> both = CommonOf(whole, busy);
+    return static_cast<double>(LengthOf(both) - OverlapOf(both, tensor));
+  };
+  Set(kTensorIdleEnginesNs, while_idle(others));
+  DmaWork* const dma = work.FindDma(core);
+  Set(kTensorIdleDmaNs, dma == nullptr ? 0 : while_idle(dma->busy.Pieces()));
+  return OkStatus();
+}
+
+}  // namespace kprof
