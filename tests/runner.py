@@ -570,11 +570,16 @@ def print_report(outcomes):
         print("\nSkipped:")
         for outcome in skipped:
             print(f"  {outcome.name}: {outcome.text.strip() or 'no reason given'}")
-    for outcome in (o for o in outcomes if o.result == "failed"):
+    failed = [o for o in outcomes if o.result == "failed"]
+    for outcome in failed:
         print(f"\nFAILED {outcome.name}")
         for line in outcome.text.rstrip().splitlines():
             rest = f" [{len(line)} characters]" if len(line) > LINE_CHARACTERS_SHOWN else ""
             print(f"    {line[:LINE_CHARACTERS_SHOWN]}{rest}")
+    if len(failed) > 1:
+        print("\nFailed, as told above:")
+        for outcome in failed:
+            print(f"  {outcome.name}")
 
 
 def seconds_argument(text):
