@@ -11,6 +11,7 @@ is C.UTF-8 and the time zone UTC. Of the environment they get HOME, LOGNAME, PAT
 (ORDERS below), and:
   KPROF_BIN         the folder of the programs under test
   KPROF_TEST_DATA   the folder of the real traces; default: shared/data beside the repository
+  KPROF_TEST_SCALENE   a folder with Scalene and what it needs, where Python has none of its own
   KPROF_LONG        1 with --long, else absent
   KPROF_SANITIZER   asan or tsan under one, else absent
   TMPDIR            short enough for a socket path; removed afterwards
@@ -48,7 +49,7 @@ OUTPUT_LINES_SHOWN = 150
 LINE_CHARACTERS_SHOWN = 2000
 MARKER = "KPROF_TEST_PROGRAM"
 PASSED_ON = ("HOME", "LOGNAME", "PATH", "SHELL", "USER")
-ORDERS = ("KPROF_FAULT_SEED", "KPROF_SOAK_KILLS", "KPROF_SOAK_RUNS", "KPROF_SOAK_S", "KPROF_UPDATE_GOLDEN")
+ORDERS = ("KPROF_FAULT_SEED", "KPROF_SOAK_KILLS", "KPROF_SOAK_RUNS", "KPROF_SOAK_S", "KPROF_TEST_SCALENE", "KPROF_UPDATE_GOLDEN")
 KNOWN = {"LC_ALL": "C.UTF-8", "TZ": "UTC"}
 UMASK = 0o022
 LONG_REASON = "long: "

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import unittest
+import zipapp
 
 import kprof_testing
 from kprof_testing import temporary_folder
@@ -116,6 +117,27 @@ class CallsTest(RecorderTest):
                 self.assertEqual((profile["rank"], profile["world_size"], profile["troubles"]), (0, 1, []))
                 self.assertEqual(sorted(os.listdir(self.folder)), ["kernel_profile.json", "model.py"])
                 os.unlink(self.path("kernel_profile.json"))
+
+    def test_a_program_sees_itself_as_python_shows_it(self):
+        self.write("sees.py", """
+            import os, pickle, sys
+            class Thing:
+                pass
+            main = sys.modules["__main__"]
+            print(sys.argv, main.__file__ == __file__ == os.path.abspath("sees.py"), main.Thing is Thing,
+                  isinstance(pickle.loads(pickle.dumps(Thing())), Thing), sys._getframe().f_code.co_filename == __file__)
+            """)
+        plain = subprocess.run([sys.executable, "sees.py", "a"], cwd=self.folder, capture_output=True, text=True, check=True).stdout
+        out, _ = self.run_recorded("--no-scalene", "sees.py", "a")
+        self.assertEqual(out, plain)
+        self.assertEqual(plain, "['sees.py', 'a'] True True True True\n")
+
+    def test_an_archive_is_a_program_too(self):
+        os.mkdir(self.path("app"))
+        self.write("app/__main__.py", PROGRAM)
+        zipapp.create_archive(self.path("app"), self.path("app.pyz"))
+        out, _ = self.run_recorded("--no-scalene", "app.pyz", "1")
+        self.assertEqual(out, "ran ['1']\n")
 
     def test_it_needs_no_grpc_and_hides_no_module_of_the_program(self):
         self.write("client.py", "NAME = 'the program\\'s own'\n")
@@ -303,6 +325,31 @@ class TraceTest(RecorderTest):
     def test_wrong_words_are_refused(self):
         for words in (("--cores", "x", "model.py"), ("none.py",), ("--wrap", "m", "model.py"), ("--nothing", "model.py")):
             self.run_recorded(*words, expect=2)
+
+
+class RealScaleneTest(RecorderTest):
+    """With Scalene itself (Debian: python3-scalene); KPROF_TEST_SCALENE may name a folder that has it and what it needs."""
+
+    def test_its_profile_names_the_files_that_calls_name(self):
+        folder = os.environ.get("KPROF_TEST_SCALENE", "")
+        environment = {"PYTHONPATH": f"{RUNTIME}:{folder}"}
+        found = subprocess.run([sys.executable, "-c", "import importlib.metadata as m; m.version('scalene')"], env=environment, capture_output=True, check=False)
+        if found.returncode != 0:
+            self.skipTest("no Scalene for this Python")
+        self.write("busy.py", """
+            import math
+            from spike import SpikeModel
+            kernel = SpikeModel("kernel", device_ns=1_000_000)
+            for _ in range(20):
+                sum(math.sin(i) for i in range(60000))
+                kernel()
+            print("ran")
+            """)
+        out, _ = self.run_recorded("--scalene", "busy.py", environment=environment)
+        self.assertEqual(out, "ran\n")
+        with open(self.path("scalene_profile.json"), encoding="utf-8") as file:
+            sampled = json.load(file)["files"]
+        self.assertEqual({call["filename"] for call in self.profile()[0]["kernel_calls"]}, set(sampled))
 
 
 class ScaleneTest(RecorderTest):

@@ -17,6 +17,7 @@ Needs Python 3.9 and nothing else. The file may be run by its path, too: python 
 """
 
 import argparse
+import builtins
 import contextlib
 import functools
 import importlib
@@ -24,7 +25,9 @@ import importlib.abc
 import importlib.machinery
 import importlib.metadata
 import importlib.util
+import io
 import os
+import pkgutil
 import runpy
 import signal
 import socket
@@ -32,6 +35,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 if __name__ == "__main__" and __package__ in (None, "", "scalene"):  # Scalene runs a file as one of its own package
     # By its path: beside it lie modules whose names a program may use for its own.
@@ -54,6 +58,7 @@ RUNTIME_PACKAGES = frozenset((
 MOST_CALLS = 5_000_000  # further ones are counted
 
 _recorder = None  # the one that runs in this process
+_mains = []  # modules that were __main__ before the program: kept, as their globals are in use
 _paths = {}  # by the names of frames' files; "": of the runtime
 
 
@@ -343,8 +348,21 @@ def run_program(options):
         sys.path.insert(0, os.getcwd())
         runpy.run_module(options.program, run_name="__main__", alter_sys=True)
         return
-    sys.path.insert(0, os.path.dirname(os.path.abspath(options.program)))
-    runpy.run_path(options.program, run_name="__main__")
+    # Absolute, as Python itself has it: profiles of Scalene then name the file that calls name.
+    path = os.path.abspath(options.program)
+    sys.path.insert(0, os.path.dirname(path))
+    with io.open_code(path) as file:
+        source = file.read()
+    if pkgutil.get_importer(path) is not None or source.startswith(importlib.util.MAGIC_NUMBER):
+        runpy.run_path(path, run_name="__main__")  # an archive, or compiled
+        return
+    # run_path() would change sys.argv[0], and clear the module when it has ended, under threads that go on.
+    module = types.ModuleType("__main__")
+    module.__file__ = path
+    module.__builtins__ = builtins
+    _mains.append(sys.modules["__main__"])
+    sys.modules["__main__"] = module
+    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
 
 
 def main(argv=None):
