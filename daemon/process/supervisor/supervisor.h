@@ -1,6 +1,6 @@
 // One run's life under the protocol of launch_protocol.h, from request to end: steps before the lease, the plan and the
-// questions before it, the command, maybe more than once, steps after it, the files that they left. The only file here
-// that decides when.
+// questions before it, the command, maybe more than once, steps after it, the files that they left. The only class here
+// that decides when: supervisor.cc waits, hears and ends processes, supervisor_phases.cc knows what follows what.
 //
 // One thread, one poll loop, no waiting anywhere else. It ends when the tree is gone and reported, or, when nobody is
 // at the other end of the channel any more, when the tree is gone; and in any case a bounded time after it began to
@@ -48,6 +48,12 @@ class Supervisor {
     kOutputs,  // they are handed over
     kOver,     // told when the last of what was printed is out
   };
+
+  static constexpr int64_t kNever = INT64_MAX;
+  // For the last output to be taken once a Stop was asked for: less than a daemon waits that asks twice.
+  static constexpr int64_t kLastOutputLimitNs = 3'000'000'000;
+  // On CLOCK_MONOTONIC, at most the longest grace from now.
+  static int64_t In(int64_t delay_ms);
 
   int RunToTheEnd();
   void Poll();
