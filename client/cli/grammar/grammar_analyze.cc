@@ -53,7 +53,8 @@ void AddAnalyzeVerb(VerbSet& verbs) {
       "--from NS, --to NS, --step N, --window trace|hta and --limit N. Pages: docs/analyses.\n\n"
       "  kprofctl analyze --list\n"
       "  kprofctl analyze temporal-breakdown @last\n"
-      "  kprofctl analyze temporal-breakdown @last --rank 0 --window hta --json");
+      "  kprofctl analyze temporal-breakdown @last --rank 0 --window hta --json\n"
+      "  kprofctl analyze lines label:job=night      # all runs with this label");
 }
 
 void AddCompareVerb(VerbSet& verbs) {

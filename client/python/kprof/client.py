@@ -41,7 +41,8 @@ def _ids_of(runs):
 class Client:
     """A connection to the kprofd at `socket`. A context manager: leaving it closes it.
 
-    Where a run is asked for, a Run, an id, a unique beginning of one, "@last" or "@last~N" will do.
+    Where a run is asked for, a Run, an id, a unique beginning of one, "@last" or "@last~N" will do; analyses and queries
+    take "label:K=V", too, for all runs with a label.
     """
 
     def __init__(self, socket):

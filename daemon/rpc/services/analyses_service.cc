@@ -152,7 +152,9 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
       std::string& text = given_.at(option);
       const auto names = static_cast<size_t>(std::count(text.begin(), text.end(), ',')) + (text.ends_with(',') ? 0 : 1);
       text.clear();
-      for (size_t i = 0; i < names; ++i) text += (i == 0 ? "" : ",") + question_.ids()[next++];
+      for (size_t i = 0; i < names; ++i) {
+        for (const std::string& id : question_.ids()[next++]) text += (text.empty() ? "" : ",") + id;
+      }
     }
     ASSIGN_OR_RETURN(options_, AnalysisOptions::Read(Act(), kind_->options, given_));
     return OkStatus();
@@ -259,6 +261,7 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
       if (std::find(all.begin(), all.end(), reason) == all.end()) all.push_back(reason);
     };
     for (const RunRow& run : question_.runs()) std::for_each(run.trust.begin(), run.trust.end(), add);
+    std::for_each(question_.left_out().begin(), question_.left_out().end(), add);
     std::for_each(answer_->trust().begin(), answer_->trust().end(), add);
     return all;
   }

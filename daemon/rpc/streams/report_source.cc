@@ -102,9 +102,11 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
     google::protobuf::RepeatedPtrField<std::string> names;
     names.Add(std::string(request_.run()));
     RETURN_IF_ERROR(question_.FindRuns(names, Rpc::kGetReport, TraceQuestion::WithoutTrace::kTaken));
+    RETURN_IF_ERROR(CheckIsOne(question_));
     const bool has_baseline = FindBaseline(names);
     if (has_baseline) {
       Status found = baseline_question_.FindRuns(names, Rpc::kGetReport, TraceQuestion::WithoutTrace::kTaken);
+      if (found.ok()) found = CheckIsOne(baseline_question_);
       if (!found.ok() && !request_.baseline().empty()) return found;
       if (!found.ok()) lost_baseline_ = names.Get(0);
     }
@@ -117,6 +119,13 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
     }
     report_.emplace(*std::move(report));
     return OkStatus();
+  }
+
+  // A label may name several.
+  static Status CheckIsOne(const TraceQuestion& question) {
+    if (question.runs().size() == 1) return OkStatus();
+    return Fail(ErrorCode::kUsage, "report", std::to_string(question.runs().size()) + " runs have this label",
+                "name one of them by its id");
   }
 
   // The name of the baseline in place of the run's; false: there is none.

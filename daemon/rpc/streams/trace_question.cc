@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "daemon/runs/object_lookup.h"
+#include "storage/base/readable_text.h"
 #include "storage/base/status.h"
+#include "storage/catalog/run_list.h"
 #include "storage/catalog/run_row.h"
 #include "storage/db/layout.h"
 #include "storage/trace_sql/parts/open_part.h"
@@ -27,8 +29,26 @@ Result<std::vector<TracePlace>> FindTrace(const Layout& layout, const RunRow& ru
   return places;
 }
 
+constexpr std::string_view kLabelPrefix = "label:";
+
+// "job=night" of "label:job=night"; nothing for what is no name of labelled runs.
+std::optional<std::string_view> LabelOf(std::string_view name) {
+  if (!name.starts_with(kLabelPrefix)) return std::nullopt;
+  return name.substr(kLabelPrefix.size());
+}
+
+std::string IdsOf(const std::vector<RunRow>& runs) {
+  constexpr size_t kMostShown = 4;
+  std::string text;
+  for (size_t i = 0; i < std::min(runs.size(), kMostShown); ++i) {
+    text += (i == 0 ? "" : ", ") + runs[i].id + " (" + std::string(RunStateName(runs[i].state)) + ")";
+  }
+  return text + (runs.size() > kMostShown ? ", ..." : "");
+}
+
 constexpr int64_t kMostTimeoutMs = 600'000;
 constexpr int kMostRuns = 256;
+constexpr size_t kShownLabelBytes = 100;
 constexpr int64_t kShortMs = 250;           // of work; beyond that a question needs one of the places for long ones
 constexpr int64_t kLongestWaitMs = 10'000;  // for a thread, or for such a place
 
@@ -50,25 +70,77 @@ Status TraceQuestion::CheckLimits(int64_t timeout_ms, int runs) const {
   return OkStatus();
 }
 
+Status TraceQuestion::AddRun(RunRow run, const std::string& act, WithoutTrace without_trace) {
+  ids_.back().push_back(run.id);
+  const auto is_same = [&run](const RunRow& other) { return other.id == run.id; };
+  if (std::any_of(runs_.begin(), runs_.end(), is_same)) return OkStatus();
+  if (!run.trace.empty() || without_trace == WithoutTrace::kRefused) {
+    ASSIGN_OR_RETURN(const std::vector<TracePlace> places, FindTrace(context_.catalog.layout(), run, act));
+    places_.insert(places_.end(), places.begin(), places.end());
+  }
+  runs_.push_back(std::move(run));
+  return OkStatus();
+}
+
+Result<std::vector<RunRow>> TraceQuestion::RunsWithLabel(const std::string& name, WithoutTrace without_trace) {
+  const std::string act = ActOn(act_ + " runs", name);
+  const std::string label(*LabelOf(name));
+  const size_t equals = label.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return Fail(ErrorCode::kUsage, act, "that is no label", "write label:KEY=VALUE");
+  }
+  Result<ReaderPool::Lease> reader = context_.catalog.readers().Borrow();
+  if (!reader.ok()) return reader.status().In(act);
+  RunFilter filter;
+  if (!caller_.sees_all()) filter.uid = caller_.uid;
+  filter.labels = {{label.substr(0, equals), label.substr(equals + 1)}};
+  filter.limit = kMostRuns + 1;
+  Result<std::vector<RunRow>> found = ListRuns(**reader, filter);
+  if (!found.ok()) return found.status().In(act);
+  std::vector<RunRow> runs = *std::move(found);
+  if (runs.empty()) {
+    return Fail(ErrorCode::kNotFound, act, "no run has this label", "see those of yours: kprofctl runs --label K=V");
+  }
+  if (runs.size() > kMostRuns)
+    return OverLimit(act_, "the number of runs with label " + label, kMostRuns + 1, kMostRuns);
+  std::reverse(runs.begin(), runs.end());
+  if (without_trace == WithoutTrace::kTaken) return runs;
+  std::vector<RunRow> traced;
+  std::vector<RunRow> others;
+  for (RunRow& run : runs) (run.trace.empty() ? others : traced).push_back(std::move(run));
+  if (traced.empty()) {
+    return Fail(ErrorCode::kUsage, act, "none of its runs has a trace: " + IdsOf(others),
+                "wait for their ends, or see kprofctl show RUN");
+  }
+  if (!others.empty()) {
+    left_out_.push_back({"runs_left_out", std::to_string(others.size()) + " of " + std::to_string(runs.size()) +
+                                              " runs with the label " + ClippedText(label, kShownLabelBytes) +
+                                              " have no trace and are left out: " + IdsOf(others)});
+  }
+  return traced;
+}
+
 Status TraceQuestion::FindRuns(const google::protobuf::RepeatedPtrField<std::string>& names, Rpc rpc,
                                WithoutTrace without_trace) {
   if (std::exchange(knows_runs_, true)) return OkStatus();
   const std::string act = act_ + " run";
   for (const std::string& name : names) {
+    ids_.emplace_back();
+    if (LabelOf(name)) {
+      ASSIGN_OR_RETURN(std::vector<RunRow> runs, RunsWithLabel(name, without_trace));
+      for (RunRow& run : runs) {
+        RETURN_IF_ERROR(AuthorizeRun(caller_, rpc, run, ActOn(act, run.id)));
+        RETURN_IF_ERROR(AddRun(std::move(run), ActOn(act, name), without_trace));
+      }
+      continue;
+    }
     Result<ReaderPool::Lease> reader = context_.catalog.readers().Borrow();
     if (!reader.ok()) return reader.status().In(ActOn(act, name));
     ASSIGN_OR_RETURN(RunRow run, LookUpStoredRun(**reader, &context_.audit, caller_, name, rpc, act));
-    ids_.push_back(run.id);
-    const auto is_same = [&run](const RunRow& other) { return other.id == run.id; };
-    if (std::any_of(runs_.begin(), runs_.end(), is_same)) continue;
-    if (!run.trace.empty() || without_trace == WithoutTrace::kRefused) {
-      ASSIGN_OR_RETURN(const std::vector<TracePlace> places,
-                       FindTrace(context_.catalog.layout(), run, ActOn(act, name)));
-      places_.insert(places_.end(), places.begin(), places.end());
-    }
-    runs_.push_back(std::move(run));
+    RETURN_IF_ERROR(AddRun(std::move(run), ActOn(act, name), without_trace));
   }
-  return OkStatus();
+  const auto count = static_cast<int64_t>(runs_.size());
+  return count > kMostRuns ? OverLimit(act_, "the number of runs", count, kMostRuns) : OkStatus();
 }
 
 Result<bool> TraceQuestion::BeginTurn(int64_t timeout_ms) {

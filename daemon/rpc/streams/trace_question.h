@@ -35,15 +35,19 @@ class TraceQuestion {
   static Status OverLimit(const std::string& act, const std::string& field, int64_t asked, int64_t limit);
 
   // Finds the runs of these names and where their traces are; once, as @last moves on while a question waits for its
-  // turn. Fails as LookUpStoredRun does for `rpc`, and with kUsage for a run without a trace, unless such runs are
-  // taken: they may have metrics.
+  // turn. A name "label:K=V" means all runs with that label that the caller may see; those without a trace are left
+  // out where they would be refused, and left_out() tells of them. Fails as LookUpStoredRun does for `rpc`, with
+  // kNotFound for a label that no run has, and with kUsage for too many runs and for a run without a trace, unless such
+  // runs are taken: they may have metrics.
   enum class WithoutTrace { kRefused, kTaken };
   Status FindRuns(const google::protobuf::RepeatedPtrField<std::string>& names, Rpc rpc,
                   WithoutTrace without_trace = WithoutTrace::kRefused);
   // Each once.
   const std::vector<RunRow>& runs() const { return runs_; }
-  // The id of each name, in their order.
-  const std::vector<std::string>& ids() const { return ids_; }
+  // The ids of each name, in their order: one, or those with a label, the oldest first.
+  const std::vector<std::vector<std::string>>& ids() const { return ids_; }
+  // A reason for each label of which a run has no trace (yet).
+  const std::vector<TrustReason>& left_out() const { return left_out_; }
   const std::vector<TracePlace>& places() const { return places_; }
 
   // True if it may work now; false: ask again in a moment. Fails with kQueueFull when it has waited too long, for
@@ -56,6 +60,8 @@ class TraceQuestion {
   void Wait();
 
  private:
+  Status AddRun(RunRow run, const std::string& act, WithoutTrace without_trace);
+  Result<std::vector<RunRow>> RunsWithLabel(const std::string& name, WithoutTrace without_trace);
   bool TakePlace();
 
   const ServiceContext& context_;
@@ -63,7 +69,8 @@ class TraceQuestion {
   const std::string act_;
   bool knows_runs_ = false;
   std::vector<RunRow> runs_;
-  std::vector<std::string> ids_;
+  std::vector<std::vector<std::string>> ids_;
+  std::vector<TrustReason> left_out_;
   std::vector<TracePlace> places_;
   std::optional<int64_t> waits_since_ns_;
   std::optional<Places::Place> place_;  // while it works long

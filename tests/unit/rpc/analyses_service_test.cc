@@ -35,8 +35,10 @@ class AnalysesServiceTest : public testing::Test, public RpcFixture {
   AnalysesServiceTest() { Start(); }
 
   // A run of two ranks, of which the second is slower.
-  void StoreJob(const std::string& id, std::vector<TrustReason> trust = {}) {
+  void StoreJob(const std::string& id, std::vector<TrustReason> trust = {},
+                const std::map<std::string, std::string>& labels = {}) {
     RunRow row = EndedRun(id, 1'700'000'000'000'000'000, 0);
+    if (!labels.empty()) row.labels = labels;
     row.uid = kUid;
     row.artifacts.clear();
     row.trust = std::move(trust);
@@ -143,6 +145,38 @@ TEST_F(AnalysesServiceTest, OfSeveralRunsRowsSayWhoseTheyAre) {
   EXPECT_EQ(answered.Columns().front(), "run");
   EXPECT_THAT(answered.batches[0].columns(0).texts(), ElementsAre(kFirst, kFirst, kSecond, kSecond));
   EXPECT_EQ(answered.end.trust_size(), 1);  // said once
+}
+
+TEST_F(AnalysesServiceTest, ALabelNamesAllRunsThatHaveItTheOldestFirst) {
+  StoreJob(kFirst, {}, {{"job", "night"}, {"rank", "0"}});
+  StoreJob(kSecond, {}, {{"job", "night"}, {"rank", "1"}});
+  StoreJob("0100000000000002", {}, {{"job", "day"}});
+  const Answered answered = Ask(About({"label:job=night", kSecond}));
+  ASSERT_TRUE(answered.status.ok()) << answered.status.error_message();
+  EXPECT_THAT(answered.header.run_ids(), ElementsAre(kFirst, kSecond));
+  EXPECT_EQ(answered.end.trust_size(), 0);
+  // In options, too.
+  v1::AnalyzeRequest compare = About({"label:job=day"}, {{"baseline", "label:job=night"}});
+  compare.set_kind("compare");
+  EXPECT_THAT(Ask(compare).header.run_ids(), ElementsAre("0100000000000002", kFirst, kSecond));
+}
+
+TEST_F(AnalysesServiceTest, RunsWithALabelButWithoutATraceAreLeftOutAndNamed) {
+  StoreJob(kFirst, {}, {{"job", "night"}});
+  RunRow failed = EndedRun(kSecond, 1'700'000'000'000'000'000, 0);
+  failed.uid = kUid;
+  failed.labels = {{"job", "night"}, {"only", "this"}};
+  Store(failed);
+  const Answered answered = Ask(About({"label:job=night"}));
+  ASSERT_TRUE(answered.status.ok()) << answered.status.error_message();
+  EXPECT_THAT(answered.header.run_ids(), ElementsAre(kFirst));
+  ASSERT_EQ(answered.end.trust_size(), 1);
+  EXPECT_EQ(answered.end.trust(0).code(), "runs_left_out");
+  EXPECT_THAT(answered.end.trust(0).message(), HasSubstr("1 of 2 runs with the label job=night"));
+  EXPECT_THAT(answered.end.trust(0).message(), HasSubstr(kSecond));
+  ExpectUsage(About({"label:only=this"}), "none of its runs has a trace: " + std::string(kSecond), "wait");
+  ExpectUsage(About({"label:night"}), "that is no label", "label:KEY=VALUE");
+  EXPECT_EQ(Ask(About({"label:job=noon"})).status.error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_F(AnalysesServiceTest, OfOneRankOnlyItsPartIsOpened) {
