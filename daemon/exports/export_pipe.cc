@@ -13,9 +13,16 @@ Status Cancelled() {
 
 }  // namespace
 
-ExportPipe::ExportPipe(Run run) {
-  auto write = [this, run = std::move(run)](const std::stop_token& stop) {
-    const ExportWatch watch = {.stop = stop, .progress = [this](const ExportProgress& now) { rows_ = now.rows; }};
+ExportPipe::ExportPipe(Run run, std::vector<PathMap> path_maps) {
+  auto write = [this, run = std::move(run), path_maps = std::move(path_maps)](const std::stop_token& stop) {
+    const ExportWatch watch = {.stop = stop,
+                               .progress = [this](const ExportProgress& now) { rows_ = now.rows; },
+                               .note =
+                                   [this](std::string text) {
+                                     MutexLock lock(mu_);
+                                     notes_.push_back(std::move(text));
+                                   },
+                               .path_maps = path_maps};
     const Status status = run([&](std::string_view bytes) { return Put(bytes, stop); }, watch);
     MutexLock lock(mu_);
     ended_ = status;
@@ -30,6 +37,11 @@ ExportPipe::ExportPipe(Run run) {
 
 ExportPipe::~ExportPipe() {
   thread_.request_stop();
+}
+
+std::vector<std::string> ExportPipe::TakeNotes() {
+  MutexLock lock(mu_);
+  return std::exchange(notes_, {});
 }
 
 // What is there goes first: so there is never more than one piece.

@@ -13,6 +13,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "daemon/exports/trace_export.h"
 #include "storage/base/mutex.h"
@@ -24,7 +25,7 @@ class ExportPipe {
  public:
   // Opens parts and exports them; called on the pipe's thread. Everything that it uses must outlive this.
   using Run = std::function<Status(const ExportSink& sink, const ExportWatch& watch)>;
-  explicit ExportPipe(Run run);
+  explicit ExportPipe(Run run, std::vector<PathMap> path_maps = {});
   // Ends the export if it is not over.
   ~ExportPipe();
   ExportPipe(const ExportPipe&) = delete;
@@ -32,6 +33,8 @@ class ExportPipe {
 
   // Waits for the next bytes, at most `most_bytes`; none: that was all. Fails as the export does, and with kCancelled.
   Result<std::string> Take(size_t most_bytes, const std::stop_token& stop);
+  // The notes of an export that has ended.
+  std::vector<std::string> TakeNotes();
   // The number of rows written; those of bytes that are on their way are not counted yet. Any thread.
   int64_t rows() const { return rows_.load(std::memory_order_relaxed); }
 
@@ -43,6 +46,7 @@ class ExportPipe {
   std::string waiting_ KPROF_GUARDED_BY(mu_);
   size_t taken_ KPROF_GUARDED_BY(mu_) = 0;  // of waiting_
   std::optional<Status> ended_ KPROF_GUARDED_BY(mu_);
+  std::vector<std::string> notes_ KPROF_GUARDED_BY(mu_);
   std::atomic<int64_t> rows_ = 0;
   std::jthread thread_;  // the last one: it uses the others
 };

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,10 +18,12 @@
 #include "daemon/exports/json_bytes.h"
 #include "daemon/exports/scalene_profile.h"
 #include "daemon/ingest/text/json_text.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
 
+constexpr size_t kShownPathBytes = 200;
 constexpr double kNsPerMs = 1e6;
 constexpr double kNsPerSecond = 1e9;
 
@@ -117,10 +121,11 @@ Overlap OverlapOf(const std::vector<int64_t>& times, const std::vector<std::vect
 class ScaleneMerge {
  public:
   ScaleneMerge(std::span<const ExportPart> parts, const ExportWatch& watch)
-      : parts_(parts), traces_(TracesOf(parts)), stop_(watch.stop) {}
+      : parts_(parts), traces_(TracesOf(parts)), watch_(watch), stop_(watch.stop) {}
 
   Status Merge() {
     RETURN_IF_ERROR(ReadProfile());
+    profile_.path_maps = watch_.path_maps;
     const std::vector<NeuronRank> ranks = NeuronRanksOf(traces_);
     if (!has_profile_ && ranks.empty()) {
       return Fail(ErrorCode::kUsage, "export it as scalene",
@@ -152,6 +157,7 @@ class ScaleneMerge {
     }
     Forget();
     if (!ranks.empty()) {
+      if (has_profile_) NoteWhatIsNotJoined();
       AddOverlaps();
       AddLines();
       AddFunctions();
@@ -233,9 +239,11 @@ class ScaleneMerge {
   void AddOverlaps() {
     const std::optional<double> absolute_s = profile_.members.Number("start_time_absolute");
     const std::optional<double> perf_s = profile_.members.Number("start_time_perf");
-    if (busy_.empty() || !absolute_s || !perf_s || *absolute_s <= 0 || *perf_s == 0) return;
+    if (busy_.empty()) return;
+    const bool has_clock = absolute_s && perf_s && *absolute_s > 0 && *perf_s != 0;
     Overlap whole;
     for (ScaleneFile& file : profile_.files) {
+      if (!has_clock) break;
       for (JsonMembers& line : file.lines) {
         const Overlap overlap = OverlapOf(SampleTimes(line, *absolute_s, *perf_s), busy_);
         if (overlap.samples == 0) continue;
@@ -246,9 +254,69 @@ class ScaleneMerge {
         whole.within += overlap.within;
       }
     }
+    if (whole.samples == 0 && has_profile_) {
+      watch_.note(
+          "the Scalene profile has no times of its samples, as those of older releases have none: how much of a "
+          "line's CPU time the device was busy is not known");
+    }
+    if (!has_clock) return;
     profile_.members.Set("cpu_samples_total_with_nc_overlap", whole.count());
     profile_.members.Set("cpu_samples_total", std::to_string(whole.samples));
     profile_.members.Set("cpu_samples_nc_overlap_percent_overall", NumberJson(whole.percent()));
+  }
+
+  // A profile of another folder, or another container, has the same files under other paths: its lines and those of the
+  // kernels then stand in files of their own.
+  void NoteWhatIsNotJoined() const {
+    std::set<std::string> called;
+    for (const auto& [place, of] : lines_.places) {
+      if (!place.file.empty()) called.insert(std::filesystem::path(place.file).lexically_normal().string());
+    }
+    const std::vector<std::string> sampled = profile_.Places();
+    std::vector<std::string> apart;
+    size_t joined = 0;
+    std::string example;
+    for (const std::string& file : called) {
+      if (std::find(sampled.begin(), sampled.end(), file) != sampled.end()) {
+        ++joined;
+        continue;
+      }
+      apart.push_back(file);
+      for (const std::string& other : sampled) {
+        if (example.empty() && !called.contains(other)) example = MapBetween(other, file);
+      }
+    }
+    if (apart.empty() || sampled.empty() || (joined > 0 && example.empty())) return;
+    const std::string seen = std::to_string(sampled.size()) + " files of the Scalene profile (" +
+                             ClippedText(sampled.front(), kShownPathBytes) + (sampled.size() > 1 ? ", ...)" : ")");
+    watch_.note((joined == 0 ? "no file that calls kernels is among the "
+                             : std::to_string(apart.size()) + " files that call kernels are not among the ") +
+                seen + ", so these lines have no CPU times beside them: " +
+                ClippedText(apart.front(), kShownPathBytes) + (apart.size() > 1 ? ", ..." : "") +
+                "; if they are the same files, as seen in a container or from another folder: --map-path " +
+                (example.empty() ? "FROM=TO" : example));
+  }
+
+  // "FROM=TO" where both paths end with the same steps; empty where not even their names are the same.
+  static std::string MapBetween(std::string from, std::string to) {
+    bool is_same = false;
+    while (true) {
+      const size_t from_slash = from.rfind('/');
+      const size_t to_slash = to.rfind('/');
+      const size_t from_step = from_slash == std::string::npos ? 0 : from_slash;
+      if (to_slash == std::string::npos || to.substr(to_slash + 1) != from.substr(from_step + (from[from_step] == '/')))
+        break;
+      is_same = true;
+      to.resize(to_slash);
+      if (from_slash == std::string::npos) {
+        from = ".";
+        break;
+      }
+      from.resize(from_slash);
+      if (from.empty() || to.empty()) break;
+    }
+    if (!is_same) return "";
+    return (from.empty() ? "/" : from) + "=" + (to.empty() ? "/" : to);
   }
 
   void AddLines() {
@@ -300,6 +368,7 @@ class ScaleneMerge {
 
   const std::span<const ExportPart> parts_;
   const AnalysisTraces traces_;
+  const ExportWatch& watch_;
   const StopSignal stop_;
   ScaleneProfile profile_;
   bool has_profile_ = false;

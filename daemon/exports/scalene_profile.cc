@@ -74,6 +74,19 @@ std::string NormalPath(const std::string& path, const std::string& folder) {
   return (is_within ? std::filesystem::path(folder) / named : named).lexically_normal().string();
 }
 
+// `name` with its beginning replaced, where it begins so: "/a" is a beginning of "/a/b" and not of "/ab".
+std::string MappedPath(const std::string& name, const std::vector<PathMap>& maps) {
+  const bool is_relative = !name.starts_with('/');
+  for (const PathMap& map : maps) {
+    if (map.from == "." && is_relative) return map.to + "/" + name;
+    std::string_view from = map.from;
+    while (from.ends_with('/')) from.remove_suffix(1);
+    if (!name.starts_with(from) || (name.size() > from.size() && name[from.size()] != '/')) continue;
+    return map.to + name.substr(from.size());
+  }
+  return name;
+}
+
 // The objects of a list.
 std::vector<JsonMembers> ObjectsOf(std::string_view json) {
   std::vector<JsonMembers> objects;
@@ -191,12 +204,24 @@ JsonMembers& ScaleneFile::LineAt(int64_t line) {
   return lines[place->second];
 }
 
-ScaleneFile& ScaleneProfile::FileAt(const std::string& path) {
+std::vector<std::string> ScaleneProfile::Places() const {
   const std::string folder = TextIn(members.Find("entrypoint_dir"));
-  const std::string wanted = NormalPath(path, folder);
-  for (ScaleneFile& file : files) {
-    if (NormalPath(file.name, folder) == wanted) return file;
+  std::vector<std::string> places;
+  for (const ScaleneFile& file : files) {
+    const bool is_mapped_as_it_is = file.name.starts_with('/') || MappedPath(file.name, path_maps) != file.name;
+    const std::string name = is_mapped_as_it_is ? file.name : NormalPath(file.name, folder);
+    places.push_back(NormalPath(MappedPath(name, path_maps), folder));
   }
+  return places;
+}
+
+ScaleneFile& ScaleneProfile::FileAt(const std::string& path) {
+  if (at_.empty()) {
+    const std::vector<std::string> places = Places();
+    for (size_t i = 0; i < places.size(); ++i) at_.try_emplace(places[i], i);
+  }
+  const auto [at, is_new] = at_.try_emplace(NormalPath(path, TextIn(members.Find("entrypoint_dir"))), files.size());
+  if (!is_new) return files[at->second];
   ScaleneFile& file = files.emplace_back();
   file.name = path;
   for (const EmptyMember& empty : kOfFile) file.members.Set(empty.key, std::string(empty.json));

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/exports/trace_export.h"
 #include "storage/base/status.h"
 #include "storage/trace/read/part_reader.h"
 
@@ -55,12 +56,20 @@ struct ScaleneFile {
 struct ScaleneProfile {
   JsonMembers members;  // but for "files"
   std::vector<ScaleneFile> files;
+  std::vector<PathMap> path_maps;  // of its files
 
   // The file of that path, a new one where there is none. Paths are the same where they name one file, whatever steps
   // they take: /a/./b and /a/c/../b; relative ones begin at the profile's "entrypoint_dir". A bare name is no path.
+  // Paths of the profile are changed by the first of `path_maps` that fits. REQUIRES: since the first call nobody else
+  // adds files or maps.
   ScaleneFile& FileAt(const std::string& path);
+  // The places of all its files, absolute where they can be.
+  std::vector<std::string> Places() const;
   // Adds what Scalene's schema asks for where it is not there.
   void Complete();
+
+ private:
+  std::map<std::string, size_t> at_;  // of files, by their places
 };
 
 // A line, or a function, of which nothing is known but its place. Lines count from 1.

@@ -12,6 +12,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/base/status.h"
 #include "storage/trace/read/part_reader.h"
@@ -37,10 +38,19 @@ struct ExportProgress {
   int64_t total_rows = 0;
 };
 
-// The watcher of an export: hears how far it is, some times a second or less, and may end it.
+// A beginning of paths, and what stands for it: "/workspace" -> "/home/me/model". "." are relative paths.
+struct PathMap {
+  std::string from;
+  std::string to;
+};
+
+// The one who asked for an export: hears how far it is, some times a second or less, and what the file's reader should
+// know; may end it.
 struct ExportWatch {
   std::stop_token stop;
   std::function<void(const ExportProgress&)> progress = [](const ExportProgress&) {};
+  std::function<void(std::string)> note = [](const std::string&) {};  // at most a few lines
+  std::vector<PathMap> path_maps = {};                                // of files of a Scalene profile
 };
 
 // Gathers small pieces on their way to the sink, reports progress, and sees whether the export is to stop.

@@ -151,6 +151,43 @@ class ScaleneExportTest(OwnDaemonTest):
         self.assertNotIn("nc_time_ms", lines_of(merged, "/other/model.py")[10])
         self.assertEqual(lines_of(merged, "/w/model.py")[10]["nc_time_ms"], 13)
 
+    def export(self, run, *options):
+        """The profile, and the notes."""
+        ran = self.daemon.ctl.run("export", run, "--format", "scalene", "-o", "-", *options)
+        return json.loads(ran.out), ran.err.decode()
+
+    def test_where_no_file_is_in_both_it_says_so_and_how_to_map_them(self):
+        run = self.daemon.ctl.json("import", self.nkipy("scalene_in.json"), self.nkipy("kernel_profile_rank0.json"))["id"]
+        _, said = self.export(run)
+        self.assertIn("no file that calls kernels is among the 1 files of the Scalene profile (/other/model.py)", said)
+        self.assertIn("--map-path /other=/w", said)
+        merged, said = self.export(run, "--map-path", "/other=/w")
+        self.assertEqual((said, set(merged["files"])), ("", {"/other/model.py"}))
+        self.assertEqual(lines_of(merged, "/other/model.py")[10]["nc_time_ms"], 13)
+        _, said = self.export(run, "--map-path", "/oth=/w")  # no whole step
+        self.assertIn("--map-path /other=/w", said)
+
+    def test_relative_paths_of_a_profile_that_tells_no_folder(self):
+        profile = self.read(self.nkipy("scalene_in.json"))
+        profile.pop("entrypoint_dir", None)
+        profile["files"] = {"model.py": profile["files"]["/other/model.py"]}
+        run = self.daemon.ctl.json("import", self.write("scalene.json", profile), self.nkipy("kernel_profile_rank0.json"))["id"]
+        self.assertIn("--map-path .=/w", self.export(run)[1])
+        merged, said = self.export(run, "--map-path", ".=/w")
+        self.assertEqual((said, set(merged["files"])), ("", {"model.py"}))
+
+    def test_a_profile_without_times_of_samples_says_what_is_not_known(self):
+        profile = self.same_file(self.read(self.nkipy("scalene_in.json")))
+        for line in profile["files"]["/w/model.py"]["lines"]:
+            line.pop("cpu_samples_list", None)
+        run = self.daemon.ctl.json("import", self.write("scalene.json", profile), self.nkipy("kernel_profile_rank0.json"))["id"]
+        self.assertIn("has no times of its samples", self.export(run)[1])
+
+    def test_paths_are_mapped_for_scalene_alone(self):
+        run = self.daemon.ctl.json("import", self.nkipy("kernel_profile_rank0.json"))["id"]
+        for options in (("scalene", "--map-path", "/a"), ("chrome", "--map-path", "/a=/b")):
+            self.daemon.ctl.run("export", run, "-o", "-", "--format", *options, expect="usage")
+
     def test_a_path_with_steps_is_the_same_file(self):
         profile = self.read(self.nkipy("scalene_in.json"))
         profile["entrypoint_dir"] = "/w"

@@ -8,11 +8,23 @@ constexpr int64_t kMostExportedRank = 1 << 24;
 struct ExportWords {
   ExportArgs args;
   int64_t rank = -1;
+  std::vector<std::string> path_maps;
 
   Result<VerbArgs> Finish() {
     RETURN_IF_ERROR(CheckText("RUN", args.run));
     RETURN_IF_ERROR(CheckText("--format", args.format));
     if (rank >= 0) args.rank = rank;
+    for (const std::string& map : path_maps) {
+      RETURN_IF_ERROR(CheckText("--map-path", map));
+      const size_t equals = map.find('=');
+      if (equals == 0 || equals == std::string::npos || equals + 1 == map.size()) {
+        return Usage("--map-path '" + map + "' is not FROM=TO", "write it like --map-path /workspace=/home/me/model");
+      }
+      args.path_maps.emplace_back(map.substr(0, equals), map.substr(equals + 1));
+    }
+    if (!args.path_maps.empty() && args.format != "scalene") {
+      return Usage("--map-path is for --format scalene", "leave it out");
+    }
     return VerbArgs(args);
   }
 };
@@ -33,6 +45,8 @@ void AddExportVerb(VerbSet& verbs) {
   verb->add_option("--rank", words->rank, "This rank alone (default: all, in one file side by side)")
       ->transform(WholeNumber(0, kMostExportedRank))
       ->type_name("N");
+  AddRepeated(verb, "--map-path", "FROM=TO", words->path_maps,
+              "scalene: paths in its profile that begin with FROM are those with TO, as after a container (repeat)");
   verb->footer(
       "chrome opens in chrome://tracing and ui.perfetto.dev, and imports again as the same rows; perfetto is smaller\n"
       "and opens faster there; csv has the slices alone. profiles is a folder tree for -o FOLDER, with the run's "

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -72,6 +73,7 @@ struct CaptureArgs {
   std::vector<std::string> tool_words;  // the tool's options; the daemon knows them, kprofctl does not
   bool list = false;                    // lists the tools; nothing is captured
   bool quiet = false;
+  bool quiet_summary = false;  // with `quiet`: the first look at its trace follows the report, as after an import
 };
 
 struct RankExecArgs {
@@ -230,6 +232,7 @@ struct ExportArgs {
   std::string format;
   std::string to;  // a path, of a folder too, or "-"
   std::optional<int64_t> rank;
+  std::vector<std::pair<std::string, std::string>> path_maps;  // from, to
 };
 
 struct ReportArgs {

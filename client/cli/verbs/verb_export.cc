@@ -110,14 +110,21 @@ Status RunVerb(const ExportArgs& args, const VerbContext& context) {
   request.set_id(args.run);
   request.set_format(args.format);
   if (args.rank) request.set_rank(*args.rank);
+  for (const auto& [from, to] : args.path_maps) {
+    v1::ExportRunRequest::PathMap& map = *request.add_path_maps();
+    map.set_from(from);
+    map.set_to(to);
+  }
   const bool each_part = into_folder && !args.rank;
   std::vector<WrittenFile> files;
+  std::vector<std::string> notes;
   int32_t parts = 1;
   for (int32_t part = 0; part < parts; ++part) {
     if (each_part) request.set_part(part);
     ExportedFile file(args, context, what, into_folder);
     auto on_message = [&](const v1::ExportRunResponse& response) {
       if (response.has_header()) request.set_id(response.header().run_id());  // @last moves on
+      notes.insert(notes.end(), response.notes().begin(), response.notes().end());
       return file.Add(response);
     };
     Status status = call.Ended(client->ExportRun(request, on_message, call.stop()));
@@ -128,6 +135,7 @@ Status RunVerb(const ExportArgs& args, const VerbContext& context) {
     files.push_back(std::move(written));
   }
   if (args.to != "-") Tell(files, args, context);
+  for (const std::string& note : notes) context.output.Note(note, TextStyle::kWarning);
   const bool is_empty = std::all_of(files.begin(), files.end(), [](const WrittenFile& file) { return file.rows == 0; });
   if (is_empty) {
     context.output.Note("run " + request.id() +

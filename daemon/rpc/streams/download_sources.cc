@@ -165,6 +165,7 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
     if (bytes.empty()) {
       ended_ = true;
       message.set_sha256(sum_.Finish());
+      for (const std::string& note : pipe_->TakeNotes()) message.add_notes(ReadableText(note));
       return Pulled::kMessage;
     }
     sum_.Add(bytes);
@@ -196,8 +197,10 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
       rows += RowsOf(part);
     }
     header.set_rows(rows);
-    pipe_.emplace([places, write = format.write, &cache = context_.trace_columns](const ExportSink& sink,
-                                                                                  const ExportWatch& watch) -> Status {
+    std::vector<PathMap> path_maps;
+    for (const v1::ExportRunRequest::PathMap& map : request_.path_maps()) path_maps.push_back({map.from(), map.to()});
+    auto write_all = [places, write = format.write, &cache = context_.trace_columns](
+                         const ExportSink& sink, const ExportWatch& watch) -> Status {
       std::vector<std::unique_ptr<PartReader>> open;
       std::vector<ExportPart> exported;
       for (const auto& [path, rank] : places) {
@@ -206,7 +209,8 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
         open.push_back(std::move(part));
       }
       return write(exported, sink, watch);
-    });
+    };
+    pipe_.emplace(std::move(write_all), std::move(path_maps));
     return OkStatus();
   }
 
