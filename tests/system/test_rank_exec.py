@@ -87,9 +87,10 @@ class RankExecTest(unittest.TestCase):
             texts.append(out)
         return texts
 
-    def runs(self, job="127.0.0.1:29500"):
-        """By rank."""
-        runs = [self.ctl.show(run["id"]) for run in self.ctl.json("runs", "--label", f"job={job}")["runs"]]
+    def runs(self, job=None):
+        """By rank; without a name those of the only job."""
+        runs = [self.ctl.show(run["id"]) for run in self.ctl.json("runs", *(["--label", f"job={job}"] if job else []))["runs"]]
+        self.assertEqual(len({run["labels"]["job"] for run in runs}), 1)
         return {int(run["labels"]["rank"]): run for run in runs}
 
     def profile_of(self, run, name):
@@ -130,14 +131,47 @@ class RankExecTest(unittest.TestCase):
         self.assertEqual((process.returncode, out), (0, "0 of 1\n"))
         self.assertIn("no Python program", err)
 
-    def test_scalene_is_rank_0s_alone(self):
+    def test_without_scalene_no_rank_starts(self):
         self.begin(chip="inf2", devices=2)
-        first, second = self.start(0, 2, "--scalene"), self.start(1, 2, "--scalene")
-        _, err = first.communicate(timeout=kprof_testing.LIMIT_S)
-        self.assertEqual(first.returncode, kprof_testing.EXIT["command_failed"])
-        self.assertIn("Scalene is not installed", err)  # rank 1 does not ask for it, and waits for rank 0
-        second.terminate()
-        second.communicate(timeout=kprof_testing.LIMIT_S)
+        for process in (self.start(0, 2, "--scalene"), self.start(1, 2, "--scalene")):  # none waits for the other
+            _, err = process.communicate(timeout=kprof_testing.LIMIT_S)
+            self.assertEqual(process.returncode, kprof_testing.EXIT["tool_missing"], err)
+            self.assertIn("Scalene is not installed", err)
+            self.assertIn("pip install scalene", err)
+        self.assertEqual(self.ctl.json("runs")["runs"], [])
+
+    def test_each_launch_is_a_job_of_its_own_and_is_asked_by_its_label(self):
+        self.begin(chip="inf2", devices=2)
+        self.write("torchrun.py", LAUNCHER)
+        environment = dict(self.ctl.environment, PYTHONPATH=RUNTIME, KPROF_NRT_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1")
+        for launch in range(2):
+            meet = os.path.join(self.folder, f"meet{launch}")
+            os.mkdir(meet)
+            # A shell around each rank: its ranks still have one launcher.
+            ran = subprocess.run([sys.executable, "torchrun.py", "--nproc-per-node", "2", "--no-python", "sh", "-c", '"$@"; exit $?', "sh",
+                                  *self.ctl.command("rank-exec"), "--", sys.executable, "train.py", meet], cwd=self.folder,
+                                 env=environment, capture_output=True, text=True, timeout=2 * kprof_testing.LIMIT_S, check=False)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            self.assertIn("kprofctl analyze lines 'label:job=127.0.0.1:29500/", ran.stderr)
+        runs = [self.ctl.show(run["id"]) for run in self.ctl.json("runs")["runs"]]
+        jobs = {run["labels"]["job"] for run in runs}
+        self.assertEqual((len(runs), len(jobs)), (4, 2))
+        for job in jobs:
+            ids = [run["id"] for run in reversed(runs) if run["labels"]["job"] == job]
+            answer = self.ctl.json("analyze", "lines", f"label:job={job}")
+            self.assertEqual(answer["run"], ids)
+            self.assertEqual([line["calls"] for line in answer["result"]["lines"] if line["kernel"]], [2])
+            self.assertEqual({(line["rank"], line["calls"]) for line in answer["result"]["rank_lines"] if line["kernel"]}, {(0, 1), (1, 1)})
+
+    def test_fewer_visible_cores_than_ranks(self):
+        self.begin(chip="inf2", devices=2)
+        self.write("torchrun.py", LAUNCHER)
+        environment = dict(self.ctl.environment, NEURON_RT_VISIBLE_CORES="3")
+        ran = subprocess.run([sys.executable, "torchrun.py", "--nproc-per-node", "2", "--no-python", *self.ctl.command("rank-exec"), "--",
+                              sys.executable, "train.py", os.path.join(self.folder, "meet")], cwd=self.folder, env=environment,
+                             capture_output=True, text=True, timeout=kprof_testing.LIMIT_S, check=False)
+        self.assertEqual(ran.returncode, kprof_testing.EXIT["usage"], ran.stderr)
+        self.assertEqual(ran.stderr.count("NEURON_RT_VISIBLE_CORES=3 names cannot be shared out to 2 ranks"), 2, ran.stderr)
 
     def test_the_example_of_the_docs(self):
         self.begin(chip="inf2", devices=2)

@@ -13,7 +13,7 @@ struct RankExecWords {
     ASSIGN_OR_RETURN(args.labels, ParseLabels(labels));
     RETURN_IF_ERROR(ParseOptionalDuration("--timeout", args.timeout).status());
     RETURN_IF_ERROR(ParseOptionalDuration("--queue-timeout", args.queue_timeout).status());
-    for (const char* own : {"job", "rank", "world_size", "local_rank"}) {
+    for (const char* own : {"job", "rank", "world_size", "local_rank", "restart"}) {
       if (args.labels.contains(own))
         return Usage(std::string("the label ") + own + " is the rank's own", "leave it out");
     }
@@ -29,7 +29,7 @@ void AddRankExecVerb(VerbSet& verbs) {
   CLI::App* verb = verbs.Add("rank-exec", "Run one rank of a distributed job, with its kernel calls recorded",
                              [words] { return words->Finish(); });
   verb->add_flag("--scalene", args.scalene, "Rank 0 runs under Scalene as well");
-  verb->add_option("--job", args.job, "The job's name, a label of all its ranks (default: the launcher's)")
+  verb->add_option("--job", args.job, "The job's name, a label of all its ranks (default: one of this launch's own)")
       ->type_name("NAME");
   verb->add_option("--device", args.device, "As of capture (default: the devices of the rank's own NeuronCores)")
       ->type_name("SEL");
@@ -46,7 +46,7 @@ void AddRankExecVerb(VerbSet& verbs) {
       "rank is a run of its own, on its share of the NeuronCores, with the labels job, rank, local_rank, "
       "world_size.\n\n"
       "  torchrun --nproc-per-node 2 --no-python kprofctl rank-exec --scalene -- python train.py --steps 10\n"
-      "  kprofctl runs --label job=NAME");
+      "  kprofctl analyze lines label:job=NAME");
 }
 
 }  // namespace kprof::cli

@@ -38,6 +38,15 @@ std::string CoreList(const std::vector<int>& cores) {
   return text;
 }
 
+// As the launcher calls it, else where its ranks meet.
+std::string JobName(const ReadVariable& read) {
+  const std::string id = read("TORCHELASTIC_RUN_ID").value_or("");
+  if (!id.empty() && id != "none") return id;  // torchrun's word for an id that nobody gave
+  const std::string address = read("MASTER_ADDR").value_or("");
+  const std::string port = read("MASTER_PORT").value_or("");
+  return address + (address.empty() || port.empty() ? "" : ":" + port);
+}
+
 bool IsPython(const std::string& program) {
   const std::string name = program.substr(program.rfind('/') + 1);
   return name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string::npos;
@@ -45,7 +54,7 @@ bool IsPython(const std::string& program) {
 
 }  // namespace
 
-Result<RankOfJob> ReadRankOfJob(const ReadVariable& read) {
+Result<RankOfJob> ReadRankOfJob(const ReadVariable& read, const std::string& launched) {
   RankOfJob job;
   ASSIGN_OR_RETURN(job.rank, RankNumber(read, "RANK", 0));
   ASSIGN_OR_RETURN(job.ranks, RankNumber(read, "WORLD_SIZE", 1));
@@ -56,13 +65,11 @@ Result<RankOfJob> ReadRankOfJob(const ReadVariable& read) {
                      std::to_string(job.ranks) + " ranks (" + std::to_string(job.local_ranks) + " here)",
                  "check RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE");
   }
-  const std::optional<std::string> id = read("TORCHELASTIC_RUN_ID");
-  if (id && !id->empty() && *id != "none") {
-    job.job = *id;
-  } else if (const std::optional<std::string> address = read("MASTER_ADDR"); address && !address->empty()) {
-    const std::optional<std::string> port = read("MASTER_PORT");
-    job.job = *address + (port && !port->empty() ? ":" + *port : "");
-  }
+  ASSIGN_OR_RETURN(job.restart, RankNumber(read, "TORCHELASTIC_RESTART_COUNT", 0));
+  job.job = JobName(read);
+  const bool are_all_here = job.local_ranks == job.ranks;
+  if (read("RANK") && are_all_here && !launched.empty()) job.job += (job.job.empty() ? "" : "/") + launched;
+  if (job.restart > 0 && !job.job.empty()) job.job += "/restart" + std::to_string(job.restart);
   return job;
 }
 
@@ -83,7 +90,7 @@ std::optional<std::vector<int>> CoreNumbers(const std::string& text) {
 }
 
 Result<RankPlace> PlaceOfRank(const RankOfJob& rank, const std::vector<LeasableDevice>& devices,
-                              const std::string& visible) {
+                              const std::string& visible, std::optional<bool> gave_cores) {
   std::vector<int> all;
   bool has_others = false;
   for (const LeasableDevice& device : devices) {
@@ -106,12 +113,16 @@ Result<RankPlace> PlaceOfRank(const RankOfJob& rank, const std::vector<LeasableD
     std::erase_if(all, [&](int core) { return std::find(named->begin(), named->end(), core) == named->end(); });
   }
   const auto ranks = static_cast<size_t>(rank.local_ranks);
-  // A launcher that gave this rank its cores by itself has done the sharing.
-  const bool is_given = !visible.empty() && all.size() < ranks && !all.empty();
+  const bool is_given = ranks > 1 && !visible.empty() && !all.empty() && gave_cores.value_or(all.size() < ranks);
   if (!is_given && (all.empty() || all.size() % ranks != 0)) {
     return Usage(
-        std::to_string(all.size()) + " NeuronCores cannot be shared out to " + std::to_string(ranks) + " ranks",
-        "start as many ranks as divide the cores, or name those of all ranks in NEURON_RT_VISIBLE_CORES");
+        (visible.empty() ? std::to_string(all.size()) + " NeuronCores"
+                         : "the " + std::to_string(all.size()) + " NeuronCores of this node that " +
+                               "NEURON_RT_VISIBLE_CORES=" + ClippedText(visible, kShownValueBytes) + " names") +
+            " cannot be shared out to " + std::to_string(ranks) + " ranks",
+        visible.empty()
+            ? "start as many ranks as divide the cores, or name those of all ranks in NEURON_RT_VISIBLE_CORES"
+            : "name as many cores for each rank, or start fewer ranks");
   }
   RankPlace place;
   if (is_given) {
@@ -123,11 +134,12 @@ Result<RankPlace> PlaceOfRank(const RankOfJob& rank, const std::vector<LeasableD
   }
   const std::set<int> own(place.cores.begin(), place.cores.end());
   for (const LeasableDevice& device : devices) {
-    // The job's first core of the device: the rank that has it leases the device for all that share it.
-    const auto first = std::find_if(all.begin(), all.end(), [&](int core) {
-      return std::find(device.cores.begin(), device.cores.end(), core) != device.cores.end();
+    // The job's first core of the device: the rank that has it leases the device for all that share it. The cores that
+    // a launcher gave to the other ranks are not known here: then it is the device's own first.
+    const auto first = std::find_if(device.cores.begin(), device.cores.end(), [&](int core) {
+      return is_given || std::find(all.begin(), all.end(), core) != all.end();
     });
-    if (first == all.end() || !own.contains(*first)) continue;
+    if (first == device.cores.end() || !own.contains(*first)) continue;
     place.device += (place.device.empty() ? "" : ",") + device.id;
   }
   place.sets_cores = place.device.empty();
@@ -135,21 +147,28 @@ Result<RankPlace> PlaceOfRank(const RankOfJob& rank, const std::vector<LeasableD
   return place;
 }
 
-Result<std::vector<std::string>> WithRecorder(const std::vector<std::string>& command, const std::string& recorder,
-                                              const std::vector<std::string>& recorder_options) {
-  if (command.empty() || !IsPython(command[0])) return command;
+std::vector<std::string> InterpreterOf(const std::vector<std::string>& command) {
+  if (command.empty() || !IsPython(command[0])) return {};
   size_t at = 1;
-  while (at < command.size() && command[at].starts_with('-') && command[at] != "-" && command[at] != "-m") {
-    if (command[at].starts_with("-c")) {
-      return Usage("kernel calls of 'python -c' cannot be told by file and line", "put the program into a file");
-    }
+  while (at < command.size() && command[at].starts_with('-') && command[at] != "-" && command[at] != "-m" &&
+         !command[at].starts_with("-c")) {
     const bool takes_value = command[at] == "-W" || command[at] == "-X" || command[at] == "--check-hash-based-pycs";
     at += takes_value ? 2 : 1;
+  }
+  return {command.begin(), command.begin() + static_cast<std::ptrdiff_t>(std::min(at, command.size()))};
+}
+
+Result<std::vector<std::string>> WithRecorder(const std::vector<std::string>& command, const std::string& recorder,
+                                              const std::vector<std::string>& recorder_options) {
+  std::vector<std::string> words = InterpreterOf(command);
+  if (words.empty()) return command;
+  const size_t at = words.size();
+  if (at < command.size() && command[at].starts_with("-c")) {
+    return Usage("kernel calls of 'python -c' cannot be told by file and line", "put the program into a file");
   }
   if (at >= command.size() || command[at] == "-") {
     return Usage("there is no program for Python to run", "write it after --: kprofctl rank-exec -- python train.py");
   }
-  std::vector<std::string> words(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(at));
   words.push_back(recorder);
   words.insert(words.end(), recorder_options.begin(), recorder_options.end());
   words.insert(words.end(), command.begin() + static_cast<std::ptrdiff_t>(at), command.end());
@@ -166,6 +185,7 @@ std::vector<std::string> RankCaptureWords(const RankExecArgs& args, const RankOf
   label("rank", std::to_string(rank.rank));
   label("world_size", std::to_string(rank.ranks));
   label("local_rank", std::to_string(rank.local_rank));
+  if (rank.restart > 0) label("restart", std::to_string(rank.restart));
   for (const auto& [name, value] : args.labels) label(name, value);
   words.insert(words.end(), {"--queue-timeout", args.queue_timeout});
   if (!args.timeout.empty()) words.insert(words.end(), {"--timeout", args.timeout});
