@@ -319,7 +319,7 @@ std::vector<std::string> NeuronWarnings(std::string_view printed) {
       notes.push_back("events_dropped: " + ClippedText(line, kShownWordsBytes) +
                       " (NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC is the size of a core's ring: --max-events)");
     } else if (lower.find("missing data") != std::string::npos) {
-      notes.push_back("profile_incomplete: " + ClippedText(line, kShownWordsBytes));
+      notes.push_back("source_incomplete: " + ClippedText(line, kShownWordsBytes));
     }
   }
   return notes;

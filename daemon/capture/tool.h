@@ -58,6 +58,8 @@ struct ToolNeeds {
   bool exclusive = false;            // nobody else's processes are on the devices
   std::string_view program = {};     // a vendor's program that it runs (vendor_program.h); empty: none
   std::string_view or_program = {};  // another one that serves where that is not there; empty: none
+  // "neuron": a run that names no device has one of this kind, and on a node without one none. Empty: any.
+  std::string_view device_kind = {};
 };
 
 // Files that the tool leaves in its folder.
@@ -122,6 +124,8 @@ struct Tool {
   // kUsage for options that do not go together, or not with a command or without one. Called before the run is queued,
   // and by kprof-launch. Null: all do.
   Status (*check)(const ToolOptions& options, bool has_command) = nullptr;
+  // False for options with which nothing runs on a device. Null: something does.
+  bool (*uses_device)(const ToolOptions& options) = nullptr;
   // The questions to its program that the plan reads the answers of: steps whose standard output is a file. One that
   // fails is the plan's to judge. kToolMissing or kNotPermitted where it cannot work here. Null: none.
   Result<std::vector<ToolStep>> (*probe)(const PlanInput& input) = nullptr;

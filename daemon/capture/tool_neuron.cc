@@ -163,6 +163,10 @@ Status CheckNeuron(const ToolOptions& options, bool has_command) {
   return OkStatus();
 }
 
+bool ExecutesNeff(const ToolOptions& options) {
+  return options["ntff"].empty();
+}
+
 // The words of `capture`, for a NEFF.
 std::vector<std::string> CaptureWords(const PlanInput& input, const NeuronViewer& viewer, const std::string& neff) {
   const ToolOptions& options = input.options;
@@ -364,10 +368,15 @@ extern const Tool kNeuronTool;
 const Tool kNeuronTool{
     .name = "neuron",
     .summary = "what each engine of a NeuronCore does, of a NEFF or of the one that a command leaves",
-    .needs = {.clocks = "lock", .needs_command = false, .program = kNeuronProgram, .or_program = kOlderNeuronProgram},
+    .needs = {.clocks = "lock",
+              .needs_command = false,
+              .program = kNeuronProgram,
+              .or_program = kOlderNeuronProgram,
+              .device_kind = "neuron"},
     .options = kNeuronOptions,
     .outputs = kNeuronOutputs,
     .check = &CheckNeuron,
+    .uses_device = &ExecutesNeff,
     .probe = &ProbeNeuron,
     .plan = &PlanNeuron,
     .judge = &JudgeNeuron,

@@ -325,7 +325,7 @@ extern const Tool kNeuronSystemTool;
 const Tool kNeuronSystemTool{
     .name = "neuron-system",
     .summary = "a timeline of the Neuron runtime: executions, submits, copies and waits, on the host and on the cores",
-    .needs = {.clocks = "lock", .program = kNeuronProgram, .or_program = kOlderNeuronProgram},
+    .needs = {.clocks = "lock", .program = kNeuronProgram, .or_program = kOlderNeuronProgram, .device_kind = "neuron"},
     .options = kNeuronSystemOptions,
     .outputs = kNeuronSystemOutputs,
     .check = &CheckNeuronSystem,

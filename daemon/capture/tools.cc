@@ -163,6 +163,22 @@ Result<ToolOptions> ReadToolOptions(const Tool& tool, const std::vector<std::str
   return options;
 }
 
+std::vector<std::string> WordsOf(const Tool& tool, const std::vector<std::string>& given) {
+  std::vector<std::string> words = {std::string(tool.name)};
+  for (const std::string& text : given) {
+    const size_t equals = std::min(text.find('='), text.size());
+    const ToolOption* option = FindOption(tool, text.substr(0, equals));
+    if (option == nullptr || option->type == ToolOptionType::kJson || equals == text.size()) continue;
+    const std::string value = text.substr(equals + 1);
+    const bool is_switch = option->type == ToolOptionType::kSwitch;
+    if (!option->is_positional) {
+      words.push_back("--" + std::string(option->name) + (is_switch && value != "true" ? "=" + value : ""));
+    }
+    if (!is_switch) words.push_back(value);
+  }
+  return words;
+}
+
 Status CheckToolRequest(const Tool& tool, const std::vector<std::string>& argv,
                         const std::vector<std::string>& options) {
   ASSIGN_OR_RETURN(const ToolOptions read, ReadToolOptions(tool, options));

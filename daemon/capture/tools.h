@@ -34,6 +34,9 @@ std::vector<std::pair<std::string, std::string>> JsonArtifacts(const Tool& tool,
 // type.
 Result<ToolOptions> ReadToolOptions(const Tool& tool, const std::vector<std::string>& given);
 
+// The tool and its options as somebody may have typed them: "neuron", "m.neff", "--num-exec", "4". JSON is left out.
+std::vector<std::string> WordsOf(const Tool& tool, const std::vector<std::string>& given);
+
 // Also checks that there is a command, for a tool that needs one. kUsage: the request is not queued.
 Status CheckToolRequest(const Tool& tool, const std::vector<std::string>& argv,
                         const std::vector<std::string>& options);

@@ -19,6 +19,7 @@
 namespace kprof {
 namespace {
 
+constexpr size_t kShownPathsBytes = 100;
 constexpr size_t kMostFolders = 1000;  // that one pattern stands for
 
 // The usual folders of an installer. A `*` stands for a name with a version in it, once.
@@ -37,6 +38,8 @@ constexpr UsualPlaces kPlaces[] = {
       "/usr/local/cuda-*/bin", "/usr/lib/nsight-systems/bin"}},
     {"neuron-explorer", "the Neuron tools (aws-neuronx-tools)", {"/opt/aws/neuron/bin", "", "", "", ""}},
     {"neuron-profile", "the Neuron tools (aws-neuronx-tools)", {"/opt/aws/neuron/bin", "", "", "", ""}},
+    {"neuron-ls", "the Neuron tools (aws-neuronx-tools)", {"/opt/aws/neuron/bin", "", "", "", ""}},
+    {"neuron-monitor", "the Neuron tools (aws-neuronx-tools)", {"/opt/aws/neuron/bin", "", "", "", ""}},
 };
 
 const UsualPlaces* PlacesOf(std::string_view program) {
@@ -141,7 +144,7 @@ Result<std::string> FindVendorProgram(std::string_view name, const std::vector<s
       const std::string path = look_in(folder);
       if (!path.empty() && (search.trusts_tool_path || IsRootsAlone(path))) return path;
     }
-    looked = std::string(" in tool_path ") + named + ",";
+    looked = " in tool_path " + ClippedText(named, kShownPathsBytes) + ",";
   }
   const std::string path_variable = PathIn(environment);
   for (const std::string& folder : FoldersIn(path_variable)) {
@@ -155,8 +158,7 @@ Result<std::string> FindVendorProgram(std::string_view name, const std::vector<s
     }
   }
   return Fail(ErrorCode::kToolMissing, "find " + std::string(name),
-              "there is no " + std::string(name) + looked + " in PATH " + ClippedText(path_variable, 200) +
-                  " or where it is usually installed",
+              "there is no " + std::string(name) + looked + " in PATH or where it is usually installed",
               RemedyForMissing(name));
 }
 

@@ -215,15 +215,9 @@ std::vector<VendorTool> FindVendorTools(const std::string& tool_path, OwnChildre
   std::vector<VendorTool> found;
   std::vector<Result<ToolProcess>> started;
   for (const char* name : kTools) {
-    VendorTool tool = {name, "", ""};
-    if (IsWanted(name)) {
-      Result<std::string> program =
-          FindVendorProgram(name, {"PATH=" + places}, {.trusts_tool_path = true, .root = root});
-      if (!program.ok()) continue;
-      tool.program = *std::move(program);
-    } else if (FindProgram(name, {"PATH=" + places}, tool.program) != 0) {
-      continue;
-    }
+    Result<std::string> program = FindVendorProgram(name, {"PATH=" + places}, {.trusts_tool_path = true, .root = root});
+    if (!program.ok()) continue;
+    VendorTool tool = {name, *std::move(program), ""};
     started.push_back(ToolProcess::Start({tool.program, "--version"}, {"PATH=" + places, "LC_ALL=C"}, own));
     found.push_back(std::move(tool));
   }
@@ -243,7 +237,10 @@ void AddTools(const std::string& tool_path, OwnChildren* own, const std::string&
     text += (text.empty() ? "" : ", ") + tool.name + (tool.version.empty() ? "" : " " + tool.version) + " (" +
             tool.program + ")";
   }
-  found.push_back(Ok("tools", text.empty() ? "none of NVIDIA's and Neuron's is in kprofd's PATH or tool_path" : text));
+  found.push_back(Ok("tools", text.empty()
+                                  ? "none of NVIDIA's and Neuron's is in kprofd's PATH, in tool_path or where it is "
+                                    "usually installed"
+                                  : text));
   for (const VendorTool& tool : tools) {
     if (tool.name != "nsys") continue;
     const Status usable = CheckNsysRelease(tool.name + " (" + tool.program + ")", tool.version);

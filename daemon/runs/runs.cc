@@ -95,7 +95,7 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   if (!checked.ok()) return refuse(checked);
   Result<RunPlace> place =
       request.session_id.empty()
-          ? PlaceByItself(request, tool->needs.clocks, *context_.devices.now())
+          ? PlaceByItself(request, *tool, *context_.devices.now())
           : PlaceInSession(request, sessions_.FindTaking(request.session_id), *context_.devices.now());
   if (!place.ok()) return refuse(place.status());
   if (request.session_id.empty()) checked = CheckClocks(context_, place->clocks, "submit run");

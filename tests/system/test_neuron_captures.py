@@ -141,9 +141,19 @@ class NeffTest(NeuronCaptureTest):
         del self.ctl.environment["HOME"]
         self.assertIn("--env HOME=/tmp", self.error_of("neuron", "file.neff"))
 
+    def test_a_node_without_neuron_devices_leases_none(self):
+        run = self.ctl.json("capture", "neuron", "--env", f"KPROF_NEURON_STAND_IN={self.node_path}", "file.neff", "--num-exec", "4",
+                            cwd=self.folder)
+        self.assertEqual((run["device"], run["command"], codes_of(run)), ([], ["neuron", "file.neff", "--num-exec", "4"], []))
+        self.assertIn("neuron file.neff --num-exec 4", self.ctl.run("runs", "--limit", "1").text)
+        self.play(devices=0)
+        failed = self.ctl.run("--json", "capture", "neuron", "--env", f"KPROF_NEURON_STAND_IN={self.node_path}", "file.neff",
+                              cwd=self.folder, expect="tool_failed")
+        self.assertIn("there is no Neuron device here", failed.error["message"])
+
     def test_missing_data_is_in_the_trust(self):
         self.play(incomplete="2 DMA rings")
-        self.assertIn("profile_incomplete", codes_of(self.capture("neuron", "file.neff")))
+        self.assertIn("source_incomplete", codes_of(self.capture("neuron", "file.neff")))
 
 
 class CommandTest(NeuronCaptureTest):
@@ -199,6 +209,14 @@ class ProfileTest(NeuronCaptureTest):
                             env=dict(self.ctl.environment, KPROF_NEURON_STAND_IN=self.node_path))
         self.assertEqual((run["state"], run["tool"], run["labels"]), ("done", "neuron", {"kernel": "attn"}))
         self.assertIn("Instruction.parquet", names_of(run))
+
+    def test_an_import_ends_with_a_summary_as_others_do(self):
+        text = self.ctl.run("import", "file.neff", "bench.ntff", cwd=self.folder,
+                            env=dict(self.ctl.environment, KPROF_NEURON_STAND_IN=self.node_path)).out
+        [run] = self.ctl.json("runs", "--limit", "1")["runs"]
+        report = text.decode() if isinstance(text, bytes) else text
+        self.assertEqual(report.count(f"kprofctl show {run['id']}"), 1)
+        self.assertIn("engine", report.split("kprofctl show")[1])  # of the first look
 
     def test_an_ntff_without_its_neff(self):
         error = self.ctl.run("--json", "import", "bench.ntff", cwd=self.folder, expect="usage").error
@@ -300,9 +318,19 @@ class NoProgramTest(NeuronCaptureTest):
         self.assertIn("neuron-explorer", message)
         self.assertIn("neuron-profile", message)
         self.assertIn("aws-neuronx-tools", message)
+        self.assertNotIn(self.ctl.environment["PATH"], message)
+        told = self.ctl.run("capture", "neuron", *self.options("file.neff"), cwd=self.folder, expect="tool_missing").err
+        self.assertEqual(str(told).count("aws-neuronx-tools"), 1, told)
         diagnoses = {one["check"]: one for one in self.ctl.json("doctor")["diagnoses"]}
         self.assertIn("captures with neuron, neuron-system need", diagnoses["tool_neuron-explorer"]["message"])
         self.assertNotIn("tool_neuron-profile", diagnoses)
+
+    def test_doctor_sees_what_the_callers_path_has(self):
+        tools = neuron_stand_in.install_programs(self.path("mine"))
+        there = {one["check"]: one for one in self.ctl.json("doctor", env=dict(
+            self.ctl.environment, PATH=f"{tools}:{self.ctl.environment['PATH']}"))["diagnoses"]}["tool_neuron-explorer"]
+        self.assertEqual((there["level"], there["remedy"]), ("ok", None))
+        self.assertIn(f"captures from this shell do: {tools}/neuron-explorer", there["message"])
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")

@@ -84,7 +84,8 @@ void AddCaptureVerb(VerbSet& verbs) {
   verb->add_flag("--shared", args.shared, "Others may see the run");
   verb->add_flag("--detach", args.detach, "Print the id and do not wait");
   verb->add_flag("--quiet", args.quiet, "Do not show what the command prints; the report goes to standard output");
-  verbs.SetUsage(*verb, "kprofctl capture TOOL [OPTIONS] -- CMD ARG...");
+  verbs.SetUsage(*verb, std::string("kprofctl capture TOOL [OPTIONS] -- CMD ARG...") + kNextUsage +
+                            "kprofctl capture neuron [OPTIONS] FILE.neff" + kNextUsage + "kprofctl capture --list");
   verb->footer(
       "The command follows after --. A tool's own options are written as these: --name VALUE, or --name alone\n"
       "for a switch; 'kprofctl capture --list' names them. Durations: 500ms 10s 5m 2h. Visible devices are those that\n"

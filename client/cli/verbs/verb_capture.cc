@@ -377,6 +377,9 @@ Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
     output.Write(RunJsonLine(run));
   } else if (args.quiet) {
     output.Write(ShortReport(run, output.result_has_colours()));
+    if (args.quiet_summary) {
+      output.Write(SummaryOfRun(run, {output.ResultWidth(), output.result_has_colours()}, context));
+    }
   } else {
     // Standard output is the command's.
     output.WriteToTerminal(ShortReport(run, output.note_has_colours()));

@@ -292,6 +292,7 @@ Result<std::optional<CaptureArgs>> CaptureOfProfile(const ImportArgs& args) {
   capture.shared = args.shared;
   capture.detach = args.detach;
   capture.quiet = true;
+  capture.quiet_summary = true;
   return std::optional(capture);
 }
 

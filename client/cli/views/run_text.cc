@@ -313,7 +313,8 @@ std::string ShortReport(const v1::Run& run, bool has_colours) {
   Facts facts;
   facts.Add("run", TerminalText(run.id()));
   facts.Add("state", StateText(run, has_colours));
-  AddError(facts, run, has_colours);
+  // Why, and what to do, is the line that kprofctl ends with.
+  if (run.has_error()) facts.Add("error", Styled(TerminalText(run.error().code()), StyleOf(run.state()), has_colours));
   if (run.has_started_unix_ns()) {
     facts.Add("took", FormatDuration(DurationNs(run, run.ended_unix_ns())) +
                           (run.tool() == "import" ? "" : " on " + DevicesOf(run)));

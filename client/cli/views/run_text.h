@@ -43,7 +43,8 @@ std::string RunJsonLine(const v1::Run& run, const QueuePlace* place = nullptr);
 // True where a report tells more than the run itself: it is done, and its trace has slices or numbers of kernels.
 bool HasReport(const v1::Run& run);
 
-// After a capture: the id, how it ended, what it cost, what to look at next.
+// After a capture: the id, how it ended, what it cost, what to look at next. Of a failure the code alone: OutcomeOf
+// tells the rest, and is printed after it.
 std::string ShortReport(const v1::Run& run, bool has_colours = false);
 
 // All facts of the run, for `show`.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/capture/tools.h"
 #include "daemon/launch/launch_request.h"
 #include "daemon/runs/audit/audit_log.h"
 #include "daemon/runs/command/launch_spool.h"
@@ -33,12 +34,34 @@ Result<std::vector<std::string>> SelectWithin(const SessionRow& session, const D
   return selected;
 }
 
+// Those of the kind that the tool needs; none where the node has none, or nothing runs on a device.
+Result<std::vector<std::string>> DevicesForTool(const RunRequest& request, const Tool& tool,
+                                                const DeviceList& devices) {
+  std::vector<std::string> chosen;
+  ASSIGN_OR_RETURN(const ToolOptions options, ReadToolOptions(tool, request.options));
+  if (tool.uses_device != nullptr && !tool.uses_device(options)) return chosen;
+  ASSIGN_OR_RETURN(const std::vector<std::string> usual, devices.Select("", request.environment));
+  std::string first;
+  for (const Device& device : devices.all()) {
+    if (DeviceKindName(device.kind) != tool.needs.device_kind) continue;
+    if (first.empty()) first = device.id;
+    if (std::find(usual.begin(), usual.end(), device.id) != usual.end()) chosen.push_back(device.id);
+  }
+  if (chosen.empty() && !first.empty()) chosen.push_back(first);
+  return chosen;
+}
+
 }  // namespace
 
-Result<RunPlace> PlaceByItself(const RunRequest& request, std::string_view usual_clocks, const DeviceList& devices) {
+Result<RunPlace> PlaceByItself(const RunRequest& request, const Tool& tool, const DeviceList& devices) {
   RunPlace place;
-  place.clocks = request.clocks.empty() ? usual_clocks : request.clocks;
-  ASSIGN_OR_RETURN(place.devices, devices.Select(request.device, request.environment));
+  place.clocks = request.clocks.empty() ? tool.needs.clocks : request.clocks;
+  if (!request.device.empty() || tool.needs.device_kind.empty()) {
+    ASSIGN_OR_RETURN(place.devices, devices.Select(request.device, request.environment));
+    return place;
+  }
+  ASSIGN_OR_RETURN(place.devices, DevicesForTool(request, tool, devices));
+  if (place.devices.empty() && request.clocks.empty()) place.clocks = "none";
   return place;
 }
 
@@ -69,6 +92,9 @@ RunRow RowOf(const RunRequest& request, RunPlace place, int64_t now_unix_ns) {
   row.uid = request.uid;
   row.tool = request.tool;
   row.argv = request.argv;
+  if (const Tool* tool = FindTool(request.tool); tool != nullptr && row.argv.empty()) {
+    row.argv = WordsOf(*tool, request.options);
+  }
   row.cwd = request.cwd;
   row.environment = StoredEnvironment(request.environment);
   row.labels = request.labels;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/capture/tool.h"
 #include "daemon/devices/device_book.h"
 #include "daemon/runs/command/run_request.h"
 #include "daemon/runs/run_context.h"
@@ -24,9 +25,10 @@ struct RunPlace {
   std::vector<TrustReason> trust;  // known before it starts
 };
 
-// The place of a run outside a session, but for its id. Fails with kUsage for a selector of no devices. `usual_clocks`:
-// the tool's policy, for a request that names none. Pure.
-Result<RunPlace> PlaceByItself(const RunRequest& request, std::string_view usual_clocks, const DeviceList& devices);
+// The place of a run outside a session, but for its id. A request that names no device, for a tool that needs one of a
+// kind, has the first of that kind, unless the caller's environment names others of it; without any, or where nothing
+// runs on a device, it has none, and no clocks to lock. Fails with kUsage for a selector of no devices. Pure.
+Result<RunPlace> PlaceByItself(const RunRequest& request, const Tool& tool, const DeviceList& devices);
 // The same within a session. Fails with kUsage for devices and clocks that are not the session's. `session`: the one
 // that the request names, if it takes runs; null: kLeaseLost. REQUIRES: permissions.h lets the caller use it. Pure.
 Result<RunPlace> PlaceInSession(const RunRequest& request, const SessionRow* session, const DeviceList& devices);

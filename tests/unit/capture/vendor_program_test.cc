@@ -98,7 +98,7 @@ TEST_F(VendorPrograms, OneThatMayNotBeExecutedIsNone) {
 TEST_F(VendorPrograms, WithoutOneSaysWhatToDo) {
   const Status missing = Find("nsys", {"PATH=/nowhere", "KPROF_TOOL_PATH=/named"}).status();
   EXPECT_EQ(missing.code(), ErrorCode::kToolMissing);
-  EXPECT_THAT(missing.why(), HasSubstr("in tool_path /named, in PATH /nowhere"));
+  EXPECT_THAT(missing.why(), HasSubstr("no nsys in tool_path /named, in PATH or where it is usually installed"));
   EXPECT_THAT(missing.remedy(), HasSubstr("install Nsight Systems"));
   EXPECT_THAT(missing.remedy(), HasSubstr("KPROF_TOOL_PATH"));
 }

@@ -15,7 +15,7 @@ TEST(RunReport, ShortOneSaysHowItEndedAndWhatNext) {
   EXPECT_EQ(ShortReport(SampleRun()),
             "run         01jd0000000000000000000000\n"
             "state       failed, exit 3\n"
-            "error       command_failed: the command exited with 3\n"
+            "error       command_failed\n"
             "took        1.500 s on cpu\n"
             "measured    wall                1.500 s\n"
             "            voluntary_switches  7\n"
@@ -55,7 +55,7 @@ TEST(RunReport, ColoursSayWhatTheWordsSay) {
   v1::Run run = SampleRun();
   const std::string report = ShortReport(run, true);
   EXPECT_THAT(report, HasSubstr("state       \x1b[1;31mfailed\x1b[0m, exit 3\n"));
-  EXPECT_THAT(report, HasSubstr("error       \x1b[1;31mcommand_failed\x1b[0m: the command exited with 3\n"));
+  EXPECT_THAT(report, HasSubstr("error       \x1b[1;31mcommand_failed\x1b[0m\n"));
   EXPECT_THAT(report, HasSubstr("trust       \x1b[33mprocesses_left\x1b[0m: 2 processes"));
   run.set_state(v1::RUN_STATE_CANCELLED);
   EXPECT_THAT(OneLineReport(run, 0, true), HasSubstr(" \x1b[33mcancelled\x1b[0m after"));

@@ -135,6 +135,14 @@ TEST(Diagnoses, FindsTheVersionInWhatToolsPrint) {
   EXPECT_THAT(told, HasSubstr("ncu ("));
 }
 
+TEST(Diagnoses, LooksWhereToolsAreUsuallyInstalled) {
+  FakeTools tools;
+  const std::string usual = "/opt/aws/neuron/bin/neuron-ls";
+  tools.root().Write(usual, "#!/bin/sh\necho 'neuron-ls v2.20.17.0'\n");
+  std::filesystem::permissions(tools.root().path() + usual, std::filesystem::perms::owner_all);
+  EXPECT_THAT(tools.Told(), HasSubstr("neuron-ls 2.20.17.0 (" + tools.root().path() + usual + ")"));
+}
+
 // Of two programs that serve alike one is enough, and one is missed.
 TEST(Diagnoses, MissesANeuronProgramWhereThereIsTheDriver) {
   FakeTools tools;
