@@ -55,6 +55,10 @@ Result<std::string> ResolveName(const std::string& name, const NamedObjects& obj
     return Fail(ErrorCode::kUsage, act, "that is not a " + noun + " id",
                 "give an id, a beginning of one, @last or @last~N");
   }
+  if (name.starts_with("label:")) {
+    return Fail(ErrorCode::kUsage, act, "a label names any number of " + noun + "s",
+                "give an id here; analyses and queries take labels");
+  }
   if (!LooksLikeRunId(name)) return Fail(ErrorCode::kNotFound, act, "there is no such " + noun);
   const std::string prefix = LowerCase(name);
   if (prefix.size() == kRunIdLength) return prefix;

@@ -65,7 +65,7 @@ Expected Resolve(const Caller& caller, const std::string& name) {
   if (std::optional<uint64_t> back = Back(name)) {
     return *back < seen.size() ? Expected{seen[seen.size() - 1 - *back]} : Expected{};
   }
-  if (name.empty() || name[0] == '@') return {"", ErrorCode::kUsage};
+  if (name.empty() || name[0] == '@' || name.starts_with("label:")) return {"", ErrorCode::kUsage};
   std::string prefix;
   for (char c : name) prefix += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   std::vector<std::string> found;

@@ -3,6 +3,7 @@ calls in its Python."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -139,6 +140,24 @@ class RankExecTest(unittest.TestCase):
             self.assertIn("Scalene is not installed", err)
             self.assertIn("pip install scalene", err)
         self.assertEqual(self.ctl.json("runs")["runs"], [])
+
+    def test_the_recorder_is_found_where_the_ranks_python_has_it(self):
+        self.begin(chip="inf2", devices=1)
+        alone = os.path.join(self.folder, "alone")
+        os.mkdir(alone)
+        kprofctl = shutil.copy(os.path.join(kprof_testing.BIN, "kprofctl"), alone)
+        package = os.path.dirname(os.path.dirname(RECORDER))
+        for path, expect in ((RUNTIME, kprof_testing.EXIT["tool_missing"]), (f"{RUNTIME}:{package}", 0)):
+            environment = dict(self.ctl.environment, RANK="0", PYTHONPATH=path, KPROF_NRT_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1",
+                               LOCAL_RANK="0", WORLD_SIZE="1")
+            ran = subprocess.run([kprofctl, "--socket", self.ctl.socket, "rank-exec", "--", sys.executable, "train.py",
+                                  os.path.join(self.folder, "meet")], cwd=self.folder, env=environment, capture_output=True, text=True,
+                                 timeout=kprof_testing.LIMIT_S, check=False)
+            self.assertEqual(ran.returncode, expect, ran.stderr)
+            if expect:
+                self.assertIn("PYTHONPATH", ran.stderr)
+        [run] = self.ctl.json("runs")["runs"]
+        self.assertEqual(len(self.profile_of(run, "kernel_profile.json")["kernel_calls"]), 1)
 
     def test_each_launch_is_a_job_of_its_own_and_is_asked_by_its_label(self):
         self.begin(chip="inf2", devices=2)

@@ -66,6 +66,7 @@ Result<PythonFacts> AskPython(const std::vector<std::string>& interpreter) {
   std::vector<std::string> words = interpreter;
   words.insert(words.end(), {"-c", kQuestion});
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;

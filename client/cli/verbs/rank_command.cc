@@ -40,7 +40,7 @@ std::string CoreList(const std::vector<int>& cores) {
 
 // As the launcher calls it, else where its ranks meet.
 std::string JobName(const ReadVariable& read) {
-  const std::string id = read("TORCHELASTIC_RUN_ID").value_or("");
+  std::string id = read("TORCHELASTIC_RUN_ID").value_or("");
   if (!id.empty() && id != "none") return id;  // torchrun's word for an id that nobody gave
   const std::string address = read("MASTER_ADDR").value_or("");
   const std::string port = read("MASTER_PORT").value_or("");

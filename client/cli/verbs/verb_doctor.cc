@@ -39,7 +39,7 @@ std::string InOwnPath(const std::string& program) {
   const std::string folders = GetProcessVariable("PATH").value_or("");
   for (size_t begin = 0; begin < folders.size();) {
     const size_t end = std::min(folders.find(':', begin), folders.size());
-    const std::string path = folders.substr(begin, end - begin) + "/" + program;
+    std::string path = folders.substr(begin, end - begin) + "/" + program;
     struct stat about {};
     if (path[0] == '/' && ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
         ::access(path.c_str(), X_OK) == 0) {

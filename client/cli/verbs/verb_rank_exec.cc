@@ -28,7 +28,7 @@ std::string RecorderBesideUs() {
     const std::string path = folder + place;
     if (::access(path.c_str(), R_OK) != 0) continue;
     char* real = ::realpath(path.c_str(), nullptr);
-    const std::string found = real == nullptr ? path : real;
+    std::string found = real == nullptr ? path : real;
     std::free(real);
     return found;
   }

@@ -59,6 +59,8 @@ TEST_F(RunLookupTest, FailsInTheWordsOfWhatWasAskedFor) {
       {"../etc", kOwnerUid, ErrorCode::kNotFound, "pin run ../etc: there is no such run"},
       {"@last~2", kOwnerUid, ErrorCode::kNotFound, "pin run @last~2: there is no such run"},
       {"@first", kOwnerUid, ErrorCode::kUsage, "pin run @first: that is not a run id"},
+      {"label:job=a", kOwnerUid, ErrorCode::kUsage,
+       "pin run label:job=a: a label names any number of runs; give an id"},
       {"", kOwnerUid, ErrorCode::kUsage, "pin run : that is not a run id"},
       {"1m7z76y", kOwnerUid, ErrorCode::kUsage, "pin run 1m7z76y: more than one run begins so: "},
       {kFirst, kOtherUid, ErrorCode::kNotFound, "pin run 1m7z76yq0sjfh8j2: there is no such run"},
