@@ -100,21 +100,38 @@ struct Overlap {
   std::string count() const { return std::to_string(std::llround(within)); }
 };
 
-// `busy`: disjoint, in order; both ends belong to an interval.
-bool IsBusyAt(int64_t time_ns, const std::vector<Interval>& busy) {
-  const auto after = std::upper_bound(busy.begin(), busy.end(), time_ns,
-                                      [](int64_t time, const Interval& one) { return time < one.begin_ns; });
-  return after != busy.begin() && time_ns <= std::prev(after)->end_ns;
-}
-
-// `cores`: the time in which each NeuronCore ran.
-Overlap OverlapOf(const std::vector<int64_t>& times, const std::vector<std::vector<Interval>>& cores) {
-  Overlap overlap{.samples = static_cast<int64_t>(times.size())};
-  for (const int64_t time_ns : times) {
-    const auto busy =
-        std::count_if(cores.begin(), cores.end(), [&](const auto& core) { return IsBusyAt(time_ns, core); });
-    overlap.within += static_cast<double>(busy) / static_cast<double>(cores.size());
+// How many NeuronCores run at a time. Both ends of an execution belong to it.
+class RunningCores {
+ public:
+  // `busy` of one core: disjoint, in order. Nothing in it is no core.
+  void Add(const std::vector<Interval>& busy, int64_t base_ns) {
+    if (!busy.empty()) ++cores_;
+    for (const Interval& one : busy) {
+      begins_.push_back(SafeTime(one.begin_ns) + SafeTime(base_ns));
+      ends_.push_back(SafeTime(one.end_ns) + SafeTime(base_ns));
+    }
   }
+  void Sort() {
+    std::sort(begins_.begin(), begins_.end());
+    std::sort(ends_.begin(), ends_.end());
+  }
+  bool empty() const { return cores_ == 0; }
+  // REQUIRES: it is sorted, and not empty.
+  double ShareAt(int64_t time_ns) const {
+    const auto begun = std::upper_bound(begins_.begin(), begins_.end(), time_ns) - begins_.begin();
+    const auto ended = std::lower_bound(ends_.begin(), ends_.end(), time_ns) - ends_.begin();
+    return static_cast<double>(begun - ended) / static_cast<double>(cores_);
+  }
+
+ private:
+  int64_t cores_ = 0;
+  std::vector<int64_t> begins_;
+  std::vector<int64_t> ends_;
+};
+
+Overlap OverlapOf(const std::vector<int64_t>& times, const RunningCores& running) {
+  Overlap overlap{.samples = static_cast<int64_t>(times.size())};
+  for (const int64_t time_ns : times) overlap.within += running.ShareAt(time_ns);
   return overlap;
 }
 
@@ -147,14 +164,9 @@ class ScaleneMerge {
       const std::optional<int64_t> base_ns = BaseOf(*parts_[events.parts.front()].reader);
       if (wall && base_ns && !begun_unix_ns_) begun_unix_ns_ = SafeTime(*base_ns) + SafeTime(wall->begin_ns);
       if (!base_ns || &rank != of_profile) continue;
-      for (auto& [core, busy] : NeuronBusyOf(events)) {
-        if (busy.empty()) continue;
-        std::vector<Interval>& of_core = busy_.emplace_back();
-        for (const Interval& one : busy) {
-          of_core.push_back({SafeTime(one.begin_ns) + SafeTime(*base_ns), SafeTime(one.end_ns) + SafeTime(*base_ns)});
-        }
-      }
+      for (const auto& [core, busy] : NeuronBusyOf(events)) running_.Add(busy, *base_ns);
     }
+    running_.Sort();
     Forget();
     if (!ranks.empty()) {
       if (has_profile_) NoteWhatIsNotJoined();
@@ -239,13 +251,13 @@ class ScaleneMerge {
   void AddOverlaps() {
     const std::optional<double> absolute_s = profile_.members.Number("start_time_absolute");
     const std::optional<double> perf_s = profile_.members.Number("start_time_perf");
-    if (busy_.empty()) return;
+    if (running_.empty()) return;
     const bool has_clock = absolute_s && perf_s && *absolute_s > 0 && *perf_s != 0;
     Overlap whole;
     for (ScaleneFile& file : profile_.files) {
       if (!has_clock) break;
       for (JsonMembers& line : file.lines) {
-        const Overlap overlap = OverlapOf(SampleTimes(line, *absolute_s, *perf_s), busy_);
+        const Overlap overlap = OverlapOf(SampleTimes(line, *absolute_s, *perf_s), running_);
         if (overlap.samples == 0) continue;
         line.Set("cpu_samples_nc_overlap_percent", NumberJson(overlap.percent()));
         line.Set("cpu_samples_nc_overlap_count", overlap.count());
@@ -374,9 +386,9 @@ class ScaleneMerge {
   bool has_profile_ = false;
   std::optional<int64_t> profile_rank_;
   NeuronLines lines_;
-  NeuronSums nowhere_;                       // of calls whose place nobody knows
-  std::vector<std::vector<Interval>> busy_;  // of each NeuronCore, since 1970
-  int64_t wall_ns_ = 0;                      // the longest of any rank
+  NeuronSums nowhere_;    // of calls whose place nobody knows
+  RunningCores running_;  // in ns since 1970
+  int64_t wall_ns_ = 0;   // the longest of any rank
   std::optional<int64_t> begun_unix_ns_;
 };
 

@@ -145,6 +145,24 @@ class ScaleneExportTest(OwnDaemonTest):
         merged = self.merge("--one-run", self.nkipy("kernel_profile_rank0.json"), self.nkipy("kernel_profile_rank1.json"))
         self.assert_as_golden(merged, golden)
 
+    def test_cores_that_take_turns_are_half_of_the_device(self):
+        begun_s, ms = 1_780_000_000, 1_000_000
+        profile = self.same_file(self.read(self.nkipy("scalene_in.json")))
+        profile.update(start_time_absolute=float(begun_s), start_time_perf=50.0)
+        lines = profile["files"]["/w/model.py"]["lines"]
+        for line in lines:
+            line["cpu_samples_list"] = []
+        lines[0]["cpu_samples_list"] = [50 + at / 1000 for at in (5, 15, 25, 35, 45)]  # the last one while nothing runs
+        lines[1]["cpu_samples_list"] = [50.005, 50.025]
+        events = [{"name": "nc_exec_running", "timestamp": begun_s * 1000 * ms + turn * 10 * ms, "duration": 10 * ms, "process_id": "7",
+                   "nc_idx": turn % 2, "exec_id": turn, "device_core_idx": core} for turn in range(4) for core in range(2)]
+        merged = self.merge("--one-run", self.write("scalene.json", profile), self.write("system_profile.json", {"trace_event": events}))
+        first, second = (lines_of(merged, "/w/model.py")[line["lineno"]] for line in lines[:2])
+        self.assertAlmostEqual(first["cpu_samples_nc_overlap_percent"], 40)
+        self.assertEqual((first["cpu_samples_nc_overlap_count"], first["cpu_samples_total_count"]), (2, 5))
+        self.assertAlmostEqual(second["cpu_samples_nc_overlap_percent"], 50)
+        self.assertAlmostEqual(merged["cpu_samples_nc_overlap_percent_overall"], 100 * 3 / 7)
+
     def test_a_bare_name_is_not_the_same_file(self):
         merged = self.merge(self.nkipy("scalene_in.json"), self.nkipy("kernel_profile_rank0.json"))
         self.assertEqual(set(merged["files"]), {"/other/model.py", "/w/model.py"})

@@ -192,9 +192,9 @@ Result<std::vector<NeuronRuntimeFinding>> FindNeuronRuntimeFindings(const Analys
     const std::optional<Interval> whole = NeuronWallOf(events, notes);
     if (!whole || events.core_rows.empty()) continue;
     const NeuronTotals totals = NeuronLinesOf(events).totals;
-    ASSIGN_OR_RETURN(const std::vector<CoreIdleTime> cores, CoreIdleTimesOf(events, *whole, {}, charge));
-    const CoreIdleSums idle = SumsOf(cores);
-    const RankMeasures measures{idle, totals, *whole, BetweenNs(cores)};
+    ASSIGN_OR_RETURN(const CoreIdleTimes times, CoreIdleTimesOf(events, *whole, {}, charge, stop));
+    const CoreIdleSums idle = SumsOf(times.cores);
+    const RankMeasures measures{idle, totals, *whole, BetweenNs(times.cores)};
     for (const NeuronFindingRule& rule : kNeuronRules) {
       if (!rule.is_triggered(measures)) continue;
       std::string command = std::string("kprofctl analyze ") + rule.kind + " " + rank.run;

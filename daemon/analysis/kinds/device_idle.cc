@@ -60,7 +60,7 @@ AnalysisValue NumberOrNull(int64_t number) {
 
 // The columns by which a core is told, behind those of its rank.
 AnalysisAnswer::Row CoreColumns(const NeuronRank& rank, const NeuronEvents& events, const NeuronCoreKey& core) {
-  const NeuronProcess& process = events.processes[core.process];
+  const RuntimeProcess& process = events.processes[core.process];
   return {rank.run,
           ValueOf(rank.rank),
           TextOrNull(process.instance),
@@ -141,7 +141,7 @@ class DeviceIdleAnswer {
     for (const NeuronRank& rank : NeuronRanksOf(traces_)) {
       MemoryCharge charge(traces_.take_memory());
       ASSIGN_OR_RETURN(NeuronEvents events, ReadNeuronEvents(traces_, rank, charge, stop));
-      RETURN_IF_ERROR(AddRank(rank, events, charge));
+      RETURN_IF_ERROR(AddRank(rank, events, charge, stop));
     }
     SayWhatIsOdd();
     const bool is_known = sums_.wall_ns > 0;
@@ -152,13 +152,18 @@ class DeviceIdleAnswer {
   }
 
  private:
-  Status AddRank(const NeuronRank& rank, NeuronEvents& events, MemoryCharge& charge) {
+  Status AddRank(const NeuronRank& rank, NeuronEvents& events, MemoryCharge& charge, const StopSignal& stop) {
     std::vector<std::string> notes;
     const std::optional<Interval> wall = NeuronWallOf(events, notes);
     for (std::string& note : notes) answer_.AddNote(std::move(note));
     if (!wall) return OkStatus();
     has_some_ = true;
-    ASSIGN_OR_RETURN(const std::vector<CoreIdleTime> cores, CoreIdleTimesOf(events, *wall, choice_, charge));
+    ASSIGN_OR_RETURN(const CoreIdleTimes times, CoreIdleTimesOf(events, *wall, choice_, charge, stop));
+    const std::vector<CoreIdleTime>& cores = times.cores;
+    if (times.left_out > 0) {
+      answer_.AddNote(std::to_string(times.left_out) +
+                      " NeuronCores more are left out: --process and --instance choose");
+    }
     dropped_ = SaturatingSum(dropped_, events.dropped_events);
     const CoreIdleSums sums = SumsOf(cores);
     int64_t gaps = 0;

@@ -23,7 +23,8 @@ namespace {
 
 constexpr size_t kSystemRowsAtOnce = 4096;
 constexpr std::string_view kEventsTable = "SystemProfileEvents";
-constexpr size_t kZerosBehind = 8;  // as system_event_scan.h wants them
+constexpr size_t kMostTextBytes = 64 << 20;  // of the rows that are read at once
+constexpr size_t kZerosBehind = 8;           // as system_event_scan.h wants them
 
 enum class SystemColumn : uint8_t {
   kName,
@@ -206,7 +207,11 @@ class SystemTableReading {
     column.is_text = as == ColumnReader::As::kText;
     column.is_real = as == ColumnReader::As::kReal;
     column.is_json = parquet_.columns[number].most_repetition > 0;  // a list
-    column.reader = std::make_unique<ColumnReader>(file_, parquet_, number, as, [&column](std::string_view text) {
+    column.reader = std::make_unique<ColumnReader>(file_, parquet_, number, as, [this, &column](std::string_view text) {
+      if (text_bytes_ + text.size() > kMostTextBytes) {
+        ++long_texts_;
+        return kNoValue;
+      }
       std::string& kept = column.texts.emplace_back();
       if (column.is_json) {
         kept = text;
@@ -214,6 +219,7 @@ class SystemTableReading {
         AppendJsonString(kept, text);
       }
       kept.append(kZerosBehind, '\0');
+      text_bytes_ += kept.size() + sizeof(std::string);
       return static_cast<int64_t>(column.texts.size() - 1);
     });
   }
@@ -224,6 +230,7 @@ class SystemTableReading {
     for (const ParquetRowGroup& group : parquet_.groups) {
       for (int64_t left = group.rows; left > 0;) {
         const auto count = static_cast<size_t>(std::min<int64_t>(left, kSystemRowsAtOnce));
+        text_bytes_ = 0;
         for (const auto& column : columns_) {
           column->values.clear();
           column->texts.clear();
@@ -246,6 +253,7 @@ class SystemTableReading {
   }
 
   Status Finish() {
+    if (long_texts_ > 0) sink_.Warn(std::to_string(long_texts_) + " texts of it are too long: they were left out");
     RETURN_IF_ERROR(rows_.Finish());
     return sink_.Progress(file_.size_bytes(), rows_.events());
   }
@@ -368,6 +376,8 @@ class SystemTableReading {
   SystemEvent event_;
   std::array<std::string, 6> numbers_;  // of the event, as JSON
   int64_t done_ = 0;
+  size_t text_bytes_ = 0;  // of the rows that are read
+  int64_t long_texts_ = 0;
   int64_t odd_attributes_ = 0;
   int64_t untimed_ = 0;
 };

@@ -2,7 +2,7 @@
 // (`SystemProfileEvents.parquet`), and samples of the host and of the devices' memory. Rows are those of the same
 // events as JSON (system_trace_reader.h). Columns are found by name, each is optional.
 //
-// Memory: a page of each column, and the texts of kSystemRowsAtOnce rows.
+// Memory: a page of each column, and the texts of some thousand rows, 64 MiB at most.
 #pragma once
 
 #include "daemon/ingest/assemble/batch_sink.h"

@@ -163,6 +163,24 @@ TEST_F(NeuronDefects, AnEventOfOneCoreExplainsNothingOfAnother) {
             Rows({"- - 0: 6 of 10, h2d_transfer 4", "- - 1: 5 of 10, d2h_transfer 4, unattributed 1"}));
 }
 
+TEST_F(NeuronDefects, AnEventThatTellsNoCoreIsOfAllCoresOfItsProcess) {
+  traces_.Add(MadeProfile()
+                  .Event("nrt_tensor_read", 10, 0, 100, "", -1)
+                  .Event("nrt_tensor_write", 11, 60, 70, "", 1)
+                  .Core(0, 0, 40, 0, 0, 0)
+                  .Core(1, 0, 50, 1, 1, 1)
+                  .Text());
+  EXPECT_EQ(CoresOf(traces_.Ask("device-idle")),
+            Rows({"- - 0: 4 of 10, d2h_transfer 6", "- - 1: 5 of 10, d2h_transfer 4, h2d_transfer 1"}));
+}
+
+TEST_F(NeuronDefects, CoresBeyondAllMeasureAreLeftOut) {
+  MadeProfile profile;
+  for (int nc = 0; nc < 4100; ++nc) profile.Core(nc, 0, 50, 0, 0, nc);
+  traces_.Add(profile.Text());
+  EXPECT_THAT(traces_.Ask("device-idle").notes(), Contains(HasSubstr("4 NeuronCores more are left out")));
+}
+
 // Two hosts and two processes with one pid each, cores and tracking ids that are the same, and ends in another order.
 TEST_F(NeuronDefects, ProcessesOfTwoHostsWithOnePidAreTwo) {
   const auto half = [](const std::string& type, const char* phase, const char* instance, int pid, int64_t at) {

@@ -77,14 +77,60 @@ DeviceIdleTime IdleTimeOf(const Interval& whole, const std::vector<Interval>& bu
   return idle;
 }
 
-// An event that does not tell its core is of all cores of its process; the same holds for workers.
-bool Explains(const NeuronCoreKey& event, const NeuronCoreKey& core) {
-  const auto may_be = [](int64_t told, int64_t of) { return told < 0 || of < 0 || told == of; };
-  return event.process == core.process && may_be(event.nc, core.nc) && may_be(event.worker, core.worker);
-}
+// Events of the runtime by the NeuronCore that they tell.
+class EventsByCore {
+ public:
+  explicit EventsByCore(NeuronEvents& events) : events_(events) {
+    std::sort(events.categorised.begin(), events.categorised.end(),
+              [](const CategorisedEvent& a, const CategorisedEvent& b) {
+                return std::tie(a.of, a.start_ns) < std::tie(b.of, b.start_ns);
+              });
+    first_.resize(events.cores.size() + 1);
+    for (const CategorisedEvent& event : events.categorised) ++first_[event.of + 1];
+    for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+    for (size_t i = 0; i < events.cores.size(); ++i) {
+      places_[{events.cores[i].process, std::max<int64_t>(events.cores[i].nc, kNoCore)}].push_back(i);
+    }
+  }
+
+  // Those that explain idle time of a core, in the order of their begins: its own, and those that tell no core; all of
+  // its process where it tells no number itself. One without a worker is of all workers.
+  void Find(const NeuronCoreKey& core, std::vector<CategorisedEvent>& found) const {
+    found.clear();
+    size_t lists = 0;
+    const auto add = [&](const std::vector<size_t>& places) {
+      for (const size_t place : places) {
+        const int64_t worker = events_.cores[place].worker;
+        if (worker >= 0 && core.worker >= 0 && worker != core.worker) continue;
+        found.insert(found.end(), events_.categorised.begin() + first_[place],
+                     events_.categorised.begin() + first_[place + 1]);
+        ++lists;
+      }
+    };
+    if (core.nc >= 0) {
+      for (const int64_t nc : {kNoCore, core.nc}) {
+        const auto at = places_.find({core.process, nc});
+        if (at != places_.end()) add(at->second);
+      }
+    } else {
+      auto at = places_.lower_bound({core.process, kNoCore});
+      for (; at != places_.end() && at->first.first == core.process; ++at) add(at->second);
+    }
+    if (lists < 2) return;
+    std::sort(found.begin(), found.end(),
+              [](const CategorisedEvent& a, const CategorisedEvent& b) { return a.start_ns < b.start_ns; });
+  }
+
+ private:
+  static constexpr int64_t kNoCore = -1;
+
+  const NeuronEvents& events_;
+  std::vector<int64_t> first_;                                          // of each core's, and the end
+  std::map<std::pair<uint32_t, int64_t>, std::vector<size_t>> places_;  // by process and number
+};
 
 bool IsChosen(const NeuronCoreKey& core, const NeuronEvents& events, const CoreChoice& choice) {
-  const NeuronProcess& process = events.processes[core.process];
+  const RuntimeProcess& process = events.processes[core.process];
   return (!choice.nc || *choice.nc == core.nc) && (!choice.process || *choice.process == process.process) &&
          (!choice.instance || *choice.instance == process.instance);
 }
@@ -93,7 +139,7 @@ bool IsChosen(const NeuronCoreKey& core, const NeuronEvents& events, const CoreC
 Interval WholeOf(const NeuronCoreKey& core, const NeuronEvents& events, const Interval& wall,
                  const CoreChoice& choice) {
   Interval whole = wall;
-  const NeuronProcess& process = events.processes[core.process];
+  const RuntimeProcess& process = events.processes[core.process];
   const bool is_measured = events.wall && *events.wall == wall;
   if (!is_measured && process.first_ns) whole = {*process.first_ns, *process.last_ns};
   if (choice.from_ns) whole.begin_ns = std::max(whole.begin_ns, SafeTime(*choice.from_ns));
@@ -102,47 +148,51 @@ Interval WholeOf(const NeuronCoreKey& core, const NeuronEvents& events, const In
   return whole;
 }
 
-}  // namespace
-
-Result<std::vector<CoreIdleTime>> CoreIdleTimesOf(NeuronEvents& events, const Interval& wall, const CoreChoice& choice,
-                                                  MemoryCharge& charge) {
-  const auto bytes = events.core_rows.size() * (2 * sizeof(Interval) + sizeof(DeviceGap)) +
-                     events.categorised.size() * sizeof(CategorisedEvent);
-  RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(bytes)));
-  std::sort(events.categorised.begin(), events.categorised.end(),
-            [](const CategorisedEvent& a, const CategorisedEvent& b) { return a.start_ns < b.start_ns; });
-  std::map<NeuronCoreKey, CoreIdleTime> found;
-  std::map<NeuronCoreKey, int64_t> placed;
+// The cores that are chosen, by host and process: numbers of processes are texts, and the shorter one is the smaller
+// number.
+CoreIdleTimes ChosenCores(const NeuronEvents& events, const CoreChoice& choice) {
+  std::map<NeuronCoreKey, int64_t> unplaced;
   for (const NeuronCoreRow& row : events.core_rows) {
-    CoreIdleTime& core = found[row.of];
-    core.of = row.of;
-    ++(row.start_ns == kNoValue || row.end_ns == kNoValue ? core.unplaced : placed[row.of]);
+    unplaced[row.of] += row.start_ns == kNoValue || row.end_ns == kNoValue ? 1 : 0;
   }
-  const std::map<NeuronCoreKey, std::vector<Interval>> busy = NeuronBusyOf(events);
-  std::vector<CoreIdleTime> cores;
-  std::vector<bool> explains(events.cores.size());
-  std::vector<CategorisedEvent> explaining;
-  for (auto& [key, core] : found) {
-    if (!IsChosen(key, events, choice)) continue;
-    if (placed[key] > 0) {
-      for (size_t i = 0; i < events.cores.size(); ++i) explains[i] = Explains(events.cores[i], key);
-      explaining.clear();
-      for (const CategorisedEvent& event : events.categorised) {
-        if (explains[event.of]) explaining.push_back(event);
-      }
-      core.idle = IdleTimeOf(WholeOf(key, events, wall, choice), busy.at(key), explaining);
-    }
-    cores.push_back(std::move(core));
+  CoreIdleTimes chosen;
+  for (const auto& [key, count] : unplaced) {
+    if (IsChosen(key, events, choice)) chosen.cores.push_back({.of = key, .unplaced = count, .idle = {}});
   }
-  // By host and process: numbers of processes are texts, and the shorter one is the smaller number.
   const auto place_of = [&events](const CoreIdleTime& core) {
-    const NeuronProcess& process = events.processes[core.of.process];
+    const RuntimeProcess& process = events.processes[core.of.process];
     return std::tuple<std::string_view, size_t, std::string_view, NeuronCoreKey>(
         process.instance, process.process.size(), process.process, core.of);
   };
-  std::sort(cores.begin(), cores.end(),
+  std::sort(chosen.cores.begin(), chosen.cores.end(),
             [&](const CoreIdleTime& a, const CoreIdleTime& b) { return place_of(a) < place_of(b); });
-  return cores;
+  if (chosen.cores.size() > kMostIdleCores) {
+    chosen.left_out = static_cast<int64_t>(chosen.cores.size() - kMostIdleCores);
+    chosen.cores.resize(kMostIdleCores);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Result<CoreIdleTimes> CoreIdleTimesOf(NeuronEvents& events, const Interval& wall, const CoreChoice& choice,
+                                      MemoryCharge& charge, const StopSignal& stop) {
+  const auto bytes = events.core_rows.size() * (2 * sizeof(Interval) + sizeof(DeviceGap)) +
+                     events.categorised.size() * sizeof(CategorisedEvent);
+  RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(bytes)));
+  CoreIdleTimes times = ChosenCores(events, choice);
+  const EventsByCore by_core(events);
+  const std::map<NeuronCoreKey, std::vector<Interval>> busy = NeuronBusyOf(events);
+  std::map<NeuronCoreKey, int64_t> rows;
+  for (const NeuronCoreRow& row : events.core_rows) ++rows[row.of];
+  std::vector<CategorisedEvent> explaining;
+  for (CoreIdleTime& core : times.cores) {
+    RETURN_IF_ERROR(StillWanted(stop));
+    if (rows.at(core.of) == core.unplaced) continue;
+    by_core.Find(core.of, explaining);
+    core.idle = IdleTimeOf(WholeOf(core.of, events, wall, choice), busy.at(core.of), explaining);
+  }
+  return times;
 }
 
 void CoreIdleSums::Add(const DeviceIdleTime& of) {

@@ -3,7 +3,7 @@
 // (unattributed). So categories add up to the idle time, exactly. Events that are of another process, or of another
 // NeuronCore, explain nothing of it.
 //
-// Pure. O(n log n), and a pass over the events for each core.
+// Pure. O(n log n); events that tell no core are gone through for each core of their process.
 #pragma once
 
 #include <array>
@@ -53,11 +53,17 @@ struct CoreChoice {
   std::optional<int64_t> to_ns;
 };
 
-// Of each core that runs something, in the order of hosts, processes and cores. The whole time of one is `wall` where
-// its profiler measured it (NeuronWallOf), else that from the first event of its process to the last one. Sorts the
-// events. Fails as `charge` does.
-Result<std::vector<CoreIdleTime>> CoreIdleTimesOf(NeuronEvents& events, const Interval& wall, const CoreChoice& choice,
-                                                  MemoryCharge& charge);
+struct CoreIdleTimes {
+  std::vector<CoreIdleTime> cores;
+  int64_t left_out = 0;  // more than kMostIdleCores
+};
+constexpr size_t kMostIdleCores = 4096;
+
+// The idle time of each core that runs something, in the order of hosts, processes and cores. The whole time of one is
+// `wall` where its profiler measured it (NeuronWallOf), else that from the first event of its process to the last one.
+// Sorts the events. Fails as `charge` does, and where nobody wants it any more.
+Result<CoreIdleTimes> CoreIdleTimesOf(NeuronEvents& events, const Interval& wall, const CoreChoice& choice,
+                                      MemoryCharge& charge, const StopSignal& stop);
 
 // Sums over cores whose idle time is known.
 struct CoreIdleSums {

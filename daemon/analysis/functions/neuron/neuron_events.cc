@@ -105,7 +105,6 @@ class NeuronEventReading {
     for (const NeuronCoreRow& row : read_.core_rows) see(row.of);
     for (const NeuronHostCall& call : read_.host_calls) see(call.of);
     for (const ExecutionLink& link : read_.links) see(link.of);
-    for (const NeuronCoreKey& core : read_.cores) see(core);
     const auto merge = [&](NeuronCoreKey& of) {
       const auto known = workers.find(of.process);
       if (known == workers.end()) {
@@ -146,7 +145,7 @@ class NeuronEventReading {
     if (last_process_ && last_process_->first == ids) return last_process_->second;
     const auto [found, is_new] = processes_.try_emplace(ids, 0);
     if (is_new) {
-      NeuronProcess made;
+      RuntimeProcess made;
       if (instance != kNoValue) {
         ASSIGN_OR_RETURN(made.instance, reader.ReadString(instance));
       }
@@ -154,7 +153,7 @@ class NeuronEventReading {
         ASSIGN_OR_RETURN(made.process, reader.ReadString(process));
       }
       RETURN_IF_ERROR(
-          charge_.Grow(static_cast<int64_t>(made.instance.size() + made.process.size() + 2 * sizeof(NeuronProcess))));
+          charge_.Grow(static_cast<int64_t>(made.instance.size() + made.process.size() + 2 * sizeof(RuntimeProcess))));
       const auto number = static_cast<uint32_t>(read_.processes.size());
       const bool is_told = !made.instance.empty() && !made.process.empty();
       found->second =
@@ -234,7 +233,7 @@ class NeuronEventReading {
     return OkStatus();
   }
 
-  void SeeTime(int64_t time_ns, NeuronProcess& process) {
+  void SeeTime(int64_t time_ns, RuntimeProcess& process) {
     if (time_ns == kNoValue) return;
     read_.first_ns = std::min(read_.first_ns.value_or(time_ns), time_ns);
     read_.last_ns = std::max(read_.last_ns.value_or(time_ns), time_ns);

@@ -32,11 +32,10 @@ std::optional<IdleCategory> IdleCategoryOf(std::string_view event_type);
 
 // A process with a Neuron runtime. Those of different parts are different ones, whatever they are called, but for those
 // that tell their host: a trace may stand in several files.
-struct NeuronProcess {
-  std::string instance;  // the host, as the trace has it; empty: not told
-  std::string process;   // the same
-  // Of all its events.
-  std::optional<int64_t> first_ns;
+struct RuntimeProcess {
+  std::string instance;             // the host, as the trace has it; empty: not told
+  std::string process;              // the same
+  std::optional<int64_t> first_ns;  // of all its events
   std::optional<int64_t> last_ns;
 };
 
@@ -119,7 +118,7 @@ struct CategorisedEvent {
 struct NeuronEvents {
   std::vector<size_t> parts;  // of the traces, that have some
   std::vector<std::string> texts{""};
-  std::vector<NeuronProcess> processes;
+  std::vector<RuntimeProcess> processes;
   std::vector<NeuronCoreKey> cores;  // of categorised events; one may be there twice
   std::vector<NeuronCoreRow> core_rows;
   std::vector<NeuronHostCall> host_calls;

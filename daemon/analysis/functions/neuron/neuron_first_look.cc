@@ -90,8 +90,8 @@ Result<NeuronRuntimeLook> LookAtRank(const AnalysisTraces& traces, const NeuronR
   std::vector<std::string> notes;
   const std::optional<Interval> whole = NeuronWallOf(events, notes);
   if (whole && all.executions > 0) {
-    ASSIGN_OR_RETURN(const std::vector<CoreIdleTime> cores, CoreIdleTimesOf(events, *whole, {}, charge));
-    const CoreIdleSums idle = SumsOf(cores);
+    ASSIGN_OR_RETURN(const CoreIdleTimes times, CoreIdleTimesOf(events, *whole, {}, charge, stop));
+    const CoreIdleSums idle = SumsOf(times.cores);
     look.cores = idle.cores;
     look.wall_ns = idle.cores > 0 ? idle.wall_ns : whole->end_ns - whole->begin_ns;
     if (idle.cores > 0) {
