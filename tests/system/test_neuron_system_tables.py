@@ -190,6 +190,21 @@ class SystemTablesTest(OwnDaemonTest):
         self.assertEqual(len(self.rows(of_json, sql)), 5)
         self.assertEqual(self.rows(of_tables, sql), self.rows(of_json, sql))
 
+    def test_columns_of_numbers_where_texts_are_usual(self):
+        count, events = 9000, made_events(6, 10)  # more rows than are read at once, and one dictionary for all
+        writer.write_parquet(self.path("tables", "CpuUsage.parquet"), [
+            ("timestamp", "int64", [BASE_NS + row for row in range(count)]), ("util_percent", "double", [float(row % 3) for row in range(count)]),
+            ("cpu_id", "int64", [row % 3 for row in range(count)]), ("instance_id", "int64", [8] * count)], group_rows=count)
+        sql = "SELECT track.process, track.name, counter.value, count(*) FROM counter JOIN track ON track.id = counter.track_id GROUP BY 1, 2, 3 ORDER BY 2"
+        told = self.rows(self.imported(self.path("tables", "CpuUsage.parquet")), sql)
+        self.assertEqual([list(row.values()) if isinstance(row, dict) else row for row in told],
+                         [["node 8", f"cpu {cpu} util", cpu, count // 3] for cpu in range(3)])
+        columns = [("name", "text", [event["name"] for event in events]), ("start_ts", "int64", [BASE_NS + event["at"] for event in events]),
+                   ("duration_ns", "int64", [1] * len(events)), ("extra_attributes_json", "int64", [1 << 40] * len(events))]
+        writer.write_parquet(self.path("odd", "SystemProfileEvents.parquet"), columns)
+        run = self.daemon.ctl.json("import", self.path("odd", "SystemProfileEvents.parquet"))
+        self.assertIn(f"{len(events)} events have attributes that are no JSON object", json.dumps(run))
+
     def test_attributes_that_are_no_json_and_a_file_that_is_cut(self):
         events = made_events(2, 10)
         for event in events[:3]:

@@ -172,7 +172,9 @@ class SystemTableReading {
     const auto bind = [this](std::string_view name, ColumnReader::As as) {
       const int column = name.empty() ? -1 : parquet_.Find(name);
       if (column < 0 || !parquet_.columns[static_cast<size_t>(column)].is_readable) return kNone;
-      Bind(static_cast<size_t>(column), as);
+      // Numbers of a dictionary would be texts that are forgotten.
+      const bool is_number = !IsOfTexts(parquet_.columns[static_cast<size_t>(column)]);
+      Bind(static_cast<size_t>(column), is_number && as == ColumnReader::As::kText ? ColumnReader::As::kInteger : as);
       return columns_.size() - 1;
     };
     time_ = bind("timestamp", ColumnReader::As::kInteger);
@@ -282,7 +284,8 @@ class SystemTableReading {
   Status TakeEvent(size_t row) {
     event_.Clear();
     if (const TableColumn* const attributes = At(SystemColumn::kAttributes, row)) {
-      odd_attributes_ += ScanSystemEventData(attributes->text(row), event_) ? 0 : 1;
+      const bool is_object = attributes->is_text && ScanSystemEventData(attributes->text(row), event_);
+      odd_attributes_ += is_object ? 0 : 1;
     }
     // What has a column of its own counts more than an attribute of the same name.
     const std::string_view name = JsonAt(SystemColumn::kName, row, numbers_[0]);
@@ -335,6 +338,7 @@ class SystemTableReading {
     }
     const auto text_of = [&](size_t column) {
       if (!columns_[column]->has(row)) return std::string("?");
+      if (!columns_[column]->is_text) return std::to_string(columns_[column]->values[row]);
       const std::string_view text = columns_[column]->text(row);
       return UnescapeJson(text.substr(1, text.size() - 2));
     };

@@ -193,3 +193,6 @@ def write_system_tables(folder, profile):
              "extra_attributes_json": json.dumps({"exec_id": row["exec_id"]})} for row in profile["trace_event"]]
     if rows:
         neuron_parquet.write_table(os.path.join(folder, "SystemProfileEvents.parquet"), rows)
+        first, last = min(row["start_ts"] for row in rows), max(row["end_ts"] for row in rows)
+        neuron_parquet.write_table(os.path.join(folder, "SystemProfileMetadata.parquet"),
+                                   [{"first_ts_ns": str(first), "last_ts_ns": str(last), "ntff_version": 5}])
