@@ -37,7 +37,7 @@ class ColumnReader {
   Status Read(size_t rows, std::vector<int64_t>& values);
 
   // Asks for the numbers of texts anew, also of those in a dictionary: for a reader that keeps texts for some rows
-  // only.
+  // only. REQUIRES: it is a column of texts or a list, or is not read as texts.
   void ForgetTexts();
 
  private:
