@@ -64,7 +64,7 @@ class NeuronFigures {
   // REQUIRES: it has a value.
   double operator[](NeuronFigure figure) const { return *values_[static_cast<size_t>(figure)]; }
 
-  // What the tensor engine and the busiest engine waited for; without a name of the engine: nobody knows.
+  // Waits of the tensor engine and of the busiest engine; without a name of the engine: not known.
   EngineWait tensor_wait;
   EngineWait busiest_wait;
 

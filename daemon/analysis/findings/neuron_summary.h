@@ -1,4 +1,4 @@
-// What the summary says of Neuron devices: tables of device profiles, of their longest lines and of runtime's traces;
+// The summary's part about Neuron devices: tables of device profiles, of their longest lines and of runtimes' traces;
 // and the findings of both with the largest gains.
 //
 // One thread, that of the readers. Costs what neuron_findings.h and the first looks do.

@@ -328,6 +328,12 @@ TEST(ReportConfiguration, TellsTheTriggerOfAFinding) {
   EXPECT_EQ(TriggerOf(R"([{"metric":"waves","value":0.5,"unit":""}])"), "waves=0.5");
   EXPECT_EQ(TriggerOf(R"([{"metric":"read","value":8969912,"unit":"byte"}])"), "read=8970 KB");
   EXPECT_EQ(TriggerOf(R"([{"metric":"time","value":4096,"unit":"ns"}])"), "time=4096 ns");
+  // The whole of a Neuron trace is no reason, either.
+  for (const char* const whole : {"wall_ns", "window_ns"}) {
+    EXPECT_EQ(TriggerOf(std::string(R"([{"metric":")") + whole +
+                        R"(","value":5,"unit":"ns"},{"metric":"transfer_ns","value":4,"unit":"ns"}])"),
+              "transfer_ns=4 ns");
+  }
   EXPECT_EQ(TriggerOf("nothing"), "");
 }
 

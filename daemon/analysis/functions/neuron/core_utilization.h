@@ -19,7 +19,7 @@ struct CoreUtilization {
   const char* definition = "";
 };
 
-// Of all cores of the work together, against so many peaks. Those that neither we nor the summary know are left out.
+// All cores of the work together, against so many peaks. Numbers that neither we nor the summary know are left out.
 std::vector<CoreUtilization> UtilizationOf(const DeviceProfile& profile, const ProfileWork& work,
                                            const CorePeaks& peaks, const ProfileTotal& total,
                                            const ProfileWindow& window);

@@ -1,6 +1,7 @@
-// What the engines of a NeuronCore waited for. A wait is an EVENT_SEMAPHORE row, or the time for events before an
-// instruction, without the engine's own work and each moment once. A profile does not say who sets a semaphore: the one
-// that is taken for it is the instruction of another engine, or the DMA packet, that ended last before the wait did.
+// Waits of the engines of a NeuronCore, and who was waited for. A wait is an EVENT_SEMAPHORE row, or the time for
+// events before an instruction, without the engine's own work and each moment once. A profile does not say who sets a
+// semaphore: the one that is taken for it is the instruction of another engine, or the DMA packet, that ended last
+// before the wait did.
 //
 // One thread, that of the readers. Costs a pass over instructions and DMA rows, and 16 bytes for each of them, which
 // the traces' take_memory is asked for.
@@ -30,8 +31,8 @@ struct EngineWait {
   std::vector<WaitedFor> waited_for;  // the most time first
 };
 
-// Of one core, in the window; in the order of `work`, which is of that core's window or a wider one. An engine that did
-// not wait is left out.
+// Engines of one core, in the window; in the order of `work`, which is of that core's window or a wider one. An engine
+// that did not wait is left out.
 Result<std::vector<EngineWait>> ReadEngineWaits(const AnalysisTraces& traces, const DeviceProfile& profile,
                                                 const ProfileWindow& window, int64_t core, ProfileWork& work,
                                                 const StopSignal& stop);

@@ -1,4 +1,4 @@
-// What the answers about device profiles of Neuron cores have in common: the profiles and the window that are asked
+// The common part of answers about device profiles of Neuron cores: the profiles and the window that are asked
 // for, notes where there is none, and rows that begin with the profile's run and rank.
 //
 // One thread, that of the readers. Costs a reading of the profiles' counters.
@@ -19,7 +19,7 @@ struct AskedProfiles {
   std::optional<int64_t> core;
   std::vector<DeviceProfile> profiles;
 };
-// Of the options kProfileScope. Fails as WindowOf and reading do.
+// Takes the options kProfileScope. Fails as WindowOf and reading do.
 Result<AskedProfiles> FindAskedProfiles(const AnalysisTraces& traces, const AnalysisOptions& options,
                                         AnalysisAnswer& answer, const StopSignal& stop);
 
