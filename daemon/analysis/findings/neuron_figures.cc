@@ -97,9 +97,12 @@ Result<NeuronFigures> NeuronFigures::Read(const AnalysisTraces& traces, const De
     of.Set(kDmaActiveNs, static_cast<double>(dma_ns));
     of.Set(kUnhiddenDmaNs, static_cast<double>(dma_ns - OverlapOf(compute, dma->busy.Pieces())));
   }
-  ASSIGN_OR_RETURN(const std::vector<CoreBounds> cores, ReadBoundInputs(traces, profile, window, core, stop));
-  for (const CoreBounds& one : cores) {
-    RETURN_IF_ERROR(of.ReadWaits(traces, profile, {one.begin_ns, one.end_ns}, core, work, stop));
+  // The bounds have such work of their own: both together may be too much.
+  const InstructionSums sums = work.sums[core];
+  work = ProfileWork();
+  ASSIGN_OR_RETURN(std::vector<CoreBounds> cores, ReadBoundInputs(traces, profile, window, core, stop));
+  for (CoreBounds& one : cores) {
+    RETURN_IF_ERROR(of.ReadWaits(traces, profile, {one.begin_ns, one.end_ns}, core, one.work, stop));
     const BoundTimes bounds = BoundsOf(one.inputs);
     of.Set(kWindowNs, one.inputs.total_ns);
     for (const BoundGap& gap : GapsOf(one.inputs, bounds)) {
@@ -119,7 +122,6 @@ Result<NeuronFigures> NeuronFigures::Read(const AnalysisTraces& traces, const De
   }
   ASSIGN_OR_RETURN(const DmaTraffic traffic, ReadDmaTraffic(traces, profile, window, core, stop));
   if (!traffic.has_rows) return of;
-  const InstructionSums& sums = work.sums[core];
   const double reloads = static_cast<double>(std::max(traffic.spill_reload_bytes, sums.spill_reload.value_or(0)));
   of.Set(kSpillReloadBytes, reloads);
   ASSIGN_OR_RETURN(const CorePeaks peaks, CorePeaks::Find(profile));
@@ -161,10 +163,12 @@ Status NeuronFigures::ReadWaits(const AnalysisTraces& traces, const DeviceProfil
     busiest_ns = busy_ns;
   }
   Set(kBusiestEngineNs, static_cast<double>(busiest_ns));
-  ASSIGN_OR_RETURN(const std::vector<EngineWait> waits, ReadEngineWaits(traces, profile, window, core, work, stop));
-  Set(kSyncWaitNs, 0);
-  Set(kTensorWaitNs, 0);
-  for (const EngineWait& wait : waits) {
+  ASSIGN_OR_RETURN(const EngineWaits waits, ReadEngineWaits(traces, profile, window, core, work, stop));
+  if (!waits.are_left_out) {
+    Set(kSyncWaitNs, 0);
+    Set(kTensorWaitNs, 0);
+  }
+  for (const EngineWait& wait : waits.engines) {
     if (wait.engine == busiest) {
       busiest_wait = wait;
       Set(kSyncWaitNs, static_cast<double>(wait.wait_ns));

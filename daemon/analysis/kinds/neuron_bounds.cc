@@ -178,16 +178,17 @@ Result<AnalysisAnswer> AnswerBounds(const AnalysisTraces& traces, const Analysis
   std::string why_no_speedup;
   std::set<std::string> notes;
   for (const DeviceProfile& profile : asked.profiles) {
-    ASSIGN_OR_RETURN(const std::vector<CoreBounds> cores,
-                     ReadBoundInputs(traces, profile, asked.window, asked.core, stop));
-    for (const CoreBounds& core : cores) {
+    ASSIGN_OR_RETURN(std::vector<CoreBounds> cores, ReadBoundInputs(traces, profile, asked.window, asked.core, stop));
+    for (CoreBounds& core : cores) {
       BoundsMaker maker(profile, core, answer);
       RETURN_IF_ERROR(maker.Make());
       const ProfileWindow of_core{core.begin_ns, core.end_ns};
-      ASSIGN_OR_RETURN(ProfileWork work, ReadProfileWork(traces, profile, of_core, core.core, stop));
-      ASSIGN_OR_RETURN(const std::vector<EngineWait> waits,
-                       ReadEngineWaits(traces, profile, of_core, core.core, work, stop));
-      RETURN_IF_ERROR(maker.AddWaits(waits));
+      ASSIGN_OR_RETURN(const EngineWaits waits, ReadEngineWaits(traces, profile, of_core, core.core, core.work, stop));
+      RETURN_IF_ERROR(maker.AddWaits(waits.engines));
+      if (waits.are_left_out) {
+        notes.insert("waits are left out: there are more than " + std::to_string(kMostWaitRows) +
+                     " instructions, waits and DMA rows; --from and --to choose a part of them");
+      }
       facts = ++made == 1 ? maker.Facts() : AnalysisAnswer::Row(7);
       why_no_speedup = maker.WhyNoSpeedup();
       notes.insert(core.notes.begin(), core.notes.end());

@@ -43,7 +43,7 @@ PageFault PageStream::StartPage(std::span<const char> bytes, int64_t encoding, s
   decoded_at_ = 0;
   most = std::min(most, kMostDeltaValues);
   const bool is_integer = column_.type == ParquetType::kInt32 || column_.type == ParquetType::kInt64;
-  const PageFault damaged = "the values of a page are damaged";
+  PageFault damaged = "the values of a page are damaged";
   switch (encoding) {
     case kPlainEncoding:
       source_ = column_.type == ParquetType::kBoolean ? Source::kBits : Source::kPlain;

@@ -1,4 +1,4 @@
-// What a value of a Parquet column becomes for its reader: an integer, a real, a flag, or the number of a text. Numbers
+// The form of a Parquet column's values for its reader: integers, reals, flags, or numbers of texts. Numbers
 // in texts are read ("12", "yes"); what cannot be what is wanted is nothing: kNoValue, or kNoReal.
 //
 // Pure but for the numbers of texts, which the reader gives. One thread.

@@ -126,12 +126,12 @@ class BoundInputsReader {
     of.begin_ns = window.from_ns;
     of.end_ns = window.to_ns;
     of.inputs.total_ns = static_cast<double>(window.to_ns) - static_cast<double>(window.from_ns);
-    ASSIGN_OR_RETURN(ProfileWork work, ReadProfileWork(traces_, profile_, window, of.core, stop_));
+    ASSIGN_OR_RETURN(of.work, ReadProfileWork(traces_, profile_, window, of.core, stop_));
     TakePeaks(of);
-    TakeMoved(work.FindDma(of.core), of);
+    TakeMoved(of.work.FindDma(of.core), of);
     RETURN_IF_ERROR(TakeNecessary(of));
     TellDmaPeak(of);
-    TakeCompute(work, of);
+    TakeCompute(of.work, of);
     return OkStatus();
   }
 

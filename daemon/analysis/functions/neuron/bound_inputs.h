@@ -24,6 +24,7 @@ struct CoreBounds {
   std::map<std::string, std::string> basis;    // by bound
   std::map<std::string, std::string> unknown;  // by bound: why
   std::vector<std::string> notes;
+  ProfileWork work;  // in the window
 };
 
 Result<std::vector<CoreBounds>> ReadBoundInputs(const AnalysisTraces& traces, const DeviceProfile& profile,

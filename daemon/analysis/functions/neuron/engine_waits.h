@@ -31,10 +31,17 @@ struct EngineWait {
   std::vector<WaitedFor> waited_for;  // the most time first
 };
 
+struct EngineWaits {
+  std::vector<EngineWait> engines;
+  // The window has more than kMostWaitRows: nothing is told.
+  bool are_left_out = false;
+};
+inline constexpr size_t kMostWaitRows = 1'500'000;  // waits and ends of work
+
 // Engines of one core, in the window; in the order of `work`, which is of that core's window or a wider one. An engine
 // that did not wait is left out.
-Result<std::vector<EngineWait>> ReadEngineWaits(const AnalysisTraces& traces, const DeviceProfile& profile,
-                                                const ProfileWindow& window, int64_t core, ProfileWork& work,
-                                                const StopSignal& stop);
+Result<EngineWaits> ReadEngineWaits(const AnalysisTraces& traces, const DeviceProfile& profile,
+                                    const ProfileWindow& window, int64_t core, ProfileWork& work,
+                                    const StopSignal& stop);
 
 }  // namespace kprof
