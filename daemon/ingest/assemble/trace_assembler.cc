@@ -78,7 +78,8 @@ TraceAssembler::TraceAssembler(PartSink& part, WorkerPool& pool, const Assembler
       totals_([this](const EncodedSegment& segment) {
         totals_made_.push_back(segment);
         return OkStatus();
-      }) {
+      }),
+      side_(part, pool) {
   shape_numbers_.emplace(ArgShape(), kNoArgs);
 }
 
@@ -138,7 +139,7 @@ Status TraceAssembler::Add(TraceBatch batch) {
   facts_.SeeSlices(batch.of(EventKind::kSlice));
   for (size_t kind = 0; kind < kEventKinds; ++kind) AppendTo(rows_[kind], batch.rows[kind], limits_.rows_at_once);
   for (SideRows& rows : batch.side) RETURN_IF_ERROR(AddSide(source, std::move(rows)));
-  RETURN_IF_ERROR(FlushSide(kMaxSegmentRows));
+  RETURN_IF_ERROR(side_.Flush());
   return FlushFull(limits_.rows_at_once);
 }
 
@@ -146,7 +147,7 @@ Status TraceAssembler::Finish() {
   RETURN_IF_ERROR(Begin());
   RETURN_IF_ERROR(spans_.TakeOpen(rows_[IndexOf(EventKind::kSlice)]));
   RETURN_IF_ERROR(FlushFull(1));
-  RETURN_IF_ERROR(FlushSide(1));
+  RETURN_IF_ERROR(side_.Finish());
   if (nests_here_) RETURN_IF_ERROR(levels_.Finish());
   RETURN_IF_ERROR(totals_.Finish());
   for (const EncodedSegment& segment : totals_made_) RETURN_IF_ERROR(part_.AddSegment(segment));
@@ -155,43 +156,14 @@ Status TraceAssembler::Finish() {
   return OkStatus();
 }
 
-// In the order in which they come: they have no times to be sorted by.
 Status TraceAssembler::AddSide(const Source& source, SideRows rows) {
-  auto table = std::find_if(side_.begin(), side_.end(),
-                            [&](const SideRows& known) { return known.table.name == rows.table.name; });
-  if (table == side_.end()) {
-    RETURN_IF_ERROR(part_.AddSideTable(static_cast<uint32_t>(side_.size()), rows.table));
-    side_.emplace_back(rows.table);
-    table = side_.end() - 1;
-  }
-  if (table->table != rows.table) {
-    return Fail(ErrorCode::kInternal, "keep its side table " + rows.table.name, "its columns are not always the same");
-  }
   for (size_t i = 0; i < rows.columns.size(); ++i) {
-    if (rows.table.columns[i].type == SideType::kText) {
-      for (int64_t& value : rows.columns[i]) {
-        if (value != kNoValue) value = source.strings[static_cast<size_t>(value)];
-      }
-    }
-    AppendTo(table->columns[i], rows.columns[i]);
-  }
-  return OkStatus();
-}
-
-Status TraceAssembler::FlushSide(size_t least_rows) {
-  for (size_t number = 0; number < side_.size(); ++number) {
-    SideRows& rows = side_[number];
-    size_t done = 0;
-    while (rows.size() - done >= least_rows && done < rows.size()) {
-      const size_t count = std::min(rows.size() - done, kMaxSegmentRows);
-      RETURN_IF_ERROR(part_.AddSideSegment(EncodeSideRows(static_cast<uint32_t>(number), rows, done, count)));
-      done += count;
-    }
-    for (std::vector<int64_t>& column : rows.columns) {
-      column.erase(column.begin(), column.begin() + static_cast<ptrdiff_t>(done));
+    if (rows.table.columns[i].type != SideType::kText) continue;
+    for (int64_t& value : rows.columns[i]) {
+      if (value != kNoValue) value = source.strings[static_cast<size_t>(value)];
     }
   }
-  return OkStatus();
+  return side_.Add(std::move(rows));
 }
 
 Result<uint32_t> TraceAssembler::String(std::string_view text) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "daemon/base/worker_pool.h"
+#include "daemon/ingest/assemble/side_segments.h"
 #include "daemon/ingest/assemble/span_pairing.h"
 #include "daemon/ingest/assemble/track_facts.h"
 #include "storage/base/status.h"
@@ -91,8 +92,6 @@ class TraceAssembler {
   void CountFromBase(std::array<EventRows, kEventKinds>& rows);
   Status FlushFull(size_t least_rows);
   Status AddSide(const Source& source, SideRows rows);
-  // Writes the waiting rows of each side table that has at least so many.
-  Status FlushSide(size_t least_rows);
   std::unique_ptr<Flushing> StartFlush(EventKind kind);
   Status FinishFlush(Flushing& flushing, Status status);
   Status AddDepths(EventRows& rows, const std::vector<uint32_t>& order);
@@ -117,8 +116,7 @@ class TraceAssembler {
   DetailLevels levels_;
   SliceTotals totals_;
   std::vector<EncodedSegment> totals_made_;  // on their way to the part
-  // Side tables by their numbers, with the rows that wait to go to the part.
-  std::vector<SideRows> side_;
+  SideSegments side_;
   // True: so far every slice came after the written ones of its track, and the levels of detail chosen by the first
   // slices suit the others. False: the part makes depths and levels, once it has all slices.
   bool nests_here_ = true;
