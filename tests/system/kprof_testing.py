@@ -150,6 +150,23 @@ def distrust(run):
     return [reason for reason in run["trust"] if reason["code"] != "host_busy"]
 
 
+def write_site_without(folder, package):
+    """A folder for PYTHONPATH: no Python that has it finds this package."""
+    site = os.path.join(folder, "site_without_" + package)
+    os.makedirs(site)
+    with open(os.path.join(site, "sitecustomize.py"), "w", encoding="ascii") as file:
+        file.write(f"""
+import importlib.metadata
+found = importlib.metadata.version
+def version(name):
+    if name == {package!r}:
+        raise importlib.metadata.PackageNotFoundError(name)
+    return found(name)
+importlib.metadata.version = version
+""")
+    return site
+
+
 def as_in_a_terminal():
     """What the tests themselves were started under may ignore signals; a child would inherit that."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -399,9 +399,10 @@ class ScaleneTest(RecorderTest):
         self.assertFalse(os.path.exists(self.path("scalene_profile.json")))
 
     def test_it_is_missed(self):
-        _, err = self.run_recorded("--scalene", "model.py", "1", expect=2)
+        without = {"PYTHONPATH": f"{kprof_testing.write_site_without(self.folder, 'scalene')}:{RUNTIME}"}
+        _, err = self.run_recorded("--scalene", "model.py", "1", environment=without, expect=2)
         self.assertIn("pip install scalene", err)
-        _, err = self.run_recorded("model.py", "1")
+        _, err = self.run_recorded("model.py", "1", environment=without)
         self.assertIn("Scalene is not installed", err)
 
 

@@ -134,7 +134,8 @@ class RankExecTest(unittest.TestCase):
 
     def test_without_scalene_no_rank_starts(self):
         self.begin(chip="inf2", devices=2)
-        for process in (self.start(0, 2, "--scalene"), self.start(1, 2, "--scalene")):  # none waits for the other
+        path = f"{kprof_testing.write_site_without(self.folder, 'scalene')}:{RUNTIME}"
+        for process in [self.start(rank, 2, "--scalene", PYTHONPATH=path) for rank in range(2)]:  # none waits for the other
             _, err = process.communicate(timeout=kprof_testing.LIMIT_S)
             self.assertEqual(process.returncode, kprof_testing.EXIT["tool_missing"], err)
             self.assertIn("Scalene is not installed", err)
