@@ -241,6 +241,7 @@ Result<ImportedPart> ImportInto(const std::string& part_path, Files& files, cons
   RETURN_IF_ERROR(part.SetFact("source_format", imported.format));
   RETURN_IF_ERROR(part.SetFact("source_bytes", imported.source_bytes));
   RETURN_IF_ERROR(part.SetFact("source_hash", imported.source_hash));
+  if (source.dropped_events > 0) RETURN_IF_ERROR(part.SetFact("capture.dropped_events", source.dropped_events));
   if (!limits.made_by.empty()) RETURN_IF_ERROR(part.SetFact("made_by", limits.made_by));
   ASSIGN_OR_RETURN(imported.bytes, part.Finish(stop));
   for (std::string& warning : DepthWarnings(part.made_depths())) imported.warnings.push_back(std::move(warning));

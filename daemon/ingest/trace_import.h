@@ -25,6 +25,7 @@ struct ImportSource {
   std::string format = "auto";
   std::optional<int64_t> rank;                 // counts, and not the rank that the source says
   std::optional<int64_t> rank_if_unsaid = {};  // a likely rank, for when nobody says one: ImportedPart::told_rank
+  int64_t dropped_events = 0;                  // that its tool says its capture lost, beside what the source says
   bool may_be_none = false;                    // a source that is no trace is no failure: ImportedPart::no_trace
   const SourceGrowth* growth = nullptr;        // of a source that still comes: how far it has come; borrowed
 };

@@ -273,6 +273,11 @@ class SystemTraceTest(NeuronCaptureTest):
         run = self.capture("neuron-system", "--cpu-util", command=(WORKLOAD, "--empty", "cpu_util.pb"))
         self.assertEqual(codes_of(run), ["output_empty", "events_dropped"])
         self.assertIn("1001 trace events were dropped", distrust(run)[1]["message"])
+        self.assertEqual(self.ctl.json("analyze", "lines", run["id"])["result"]["total"]["dropped_events"], 1001)
+        path = os.path.join(self.folder, "scalene.json")
+        self.ctl.run("export", run["id"], "--format", "scalene", "--output", path)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["neuron_dropped_events"], 1001)
 
     def test_a_command_that_does_not_use_the_runtime(self):
         self.assertIn("did not use the Neuron runtime", self.error_of("neuron-system", command=("true",)))

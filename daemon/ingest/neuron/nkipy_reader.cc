@@ -47,6 +47,7 @@ class NkipyReading {
     if (is_cut_ || cut) {
       sink_.Warn("it ends at byte " + std::to_string(cursor_.offset_bytes()) +
                  ", in the middle: what is whole before was kept" + (cut ? "; " + cut->why() : ""));
+      RETURN_IF_ERROR(sink_.SetFact("neuron.is_cut", 1));
     }
     return Finish();
   }
@@ -101,6 +102,9 @@ class NkipyReading {
     ASSIGN_OR_RETURN(const std::optional<std::string_view> value, cursor_.Value());
     if (!value) return Cut();
     sink_.SeeJob(key, *value);
+    if (key == "program" && value->size() > 2 && value->front() == '"') {
+      return sink_.SetFact("neuron.program", ReadableText(UnescapeJson(value->substr(1, value->size() - 2))));
+    }
     if (key == "wall_start_ns") wall_start_ns_ = CallTime(*value);
     if (key == "wall_stop_ns") wall_stop_ns_ = CallTime(*value);
     if (key == "dropped_events") dropped_ = std::max<int64_t>(CallTime(*value), 0);
@@ -193,6 +197,7 @@ class NkipyReading {
     if (read.is_cut) {
       sink_.Warn("its list of events ends in the middle; the " + std::to_string(read.events) +
                  " events before were kept");
+      RETURN_IF_ERROR(sink_.SetFact("neuron.is_cut", 1));
     } else if (!read.has_list) {
       sink_.Warn("its \"events_json\" has no list of events");
     }

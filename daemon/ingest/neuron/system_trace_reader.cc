@@ -387,6 +387,7 @@ Status ReadNeuronSystem(TextSource& text, BatchSink& sink, int64_t most_event_by
     }
     sink.Warn("it ends at " + where + ", in the middle; the " + std::to_string(read.events) +
               " events before were kept" + (cut ? ": " + cut->why() : ""));
+    RETURN_IF_ERROR(sink.SetFact("neuron.is_cut", 1));
   } else {
     // What a tool says behind its JSON.
     RETURN_IF_ERROR(PassLog(cursor, log));

@@ -498,7 +498,7 @@ void CommandLife::OnCollected(Result<Gathered> gathered) {
   }
   // Where the command did not hear of it: that is over, but what it left is not.
   if (stop_reason_ && command_) StopKeeping(*stop_reason_);
-  outputs_.Begin(row_.artifacts);
+  outputs_.Begin(row_.artifacts, command_ ? command_->tool_notes : std::vector<std::string>());
 }
 
 std::string CommandLife::OutputFolderOf(const std::string& id) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/ingest/neuron/system_trace_reader.h"
 #include "daemon/runs/seconds_text.h"
 #include "storage/base/readable_text.h"
 
@@ -53,10 +54,11 @@ void OutputKeeping::Take(const std::shared_ptr<ReceivedOutput>& file) {
   outputs_.push_back(std::move(output));
 }
 
-void OutputKeeping::Begin(std::vector<ArtifactRow> taken) {
+void OutputKeeping::Begin(std::vector<ArtifactRow> taken, const std::vector<std::string>& tool_notes) {
   KPROF_ON_IO_LOOP(context_.loop);
   goes_on_ = true;
   taken_ = std::move(taken);
+  for (const std::string& note : tool_notes) dropped_events_ = std::max(dropped_events_, DroppedEventsIn(note));
   NoteWhatIsLeftOut();
   if (IsOver()) return;
   if (outputs_.empty()) return EndIt();
@@ -138,9 +140,10 @@ void OutputKeeping::Import() {
     import_limit_ = context_.loop.After(longest_ms_ * kNanosPerMilli, [this] { stop_.request_stop(); });
   }
   auto work = [&context = *context_.imports, &files = context_.files, &layout = context_.catalog.layout(),
-               &tool = tool_, id = run_id_, kept = files_, stop = stop_.get_token(),
+               &tool = tool_, id = run_id_, kept = files_, dropped = dropped_events_, stop = stop_.get_token(),
                report = Reporter()]() -> Result<Imported> {
-    ASSIGN_OR_RETURN(const std::shared_ptr<const ImportPlan> plan, PlanToImport(kept, tool, files, layout, id));
+    ASSIGN_OR_RETURN(const std::shared_ptr<ImportPlan> plan, PlanToImport(kept, tool, files, layout, id));
+    plan->dropped_events = dropped;
     return ImportSources(context, files, layout, id, *plan, stop, report);
   };
   OnWorker<Imported>(context_.imports->pool, std::move(work), &OutputKeeping::OnImported);

@@ -47,8 +47,9 @@ class OutputKeeping {
   // Keeps nothing. Instead of Begin.
   void Drop() { outputs_.clear(); }
 
-  // `taken`: the artifacts that the run has already. REQUIRES: nothing else writes into its folder any more.
-  void Begin(std::vector<ArtifactRow> taken);
+  // `taken`: the artifacts that the run has already. `tool_notes`: what its tool says of it, "code: message". REQUIRES:
+  // nothing else writes into its folder any more.
+  void Begin(std::vector<ArtifactRow> taken, const std::vector<std::string>& tool_notes);
 
   // Keeps no more; files that are kept by now stay. False: it is over, or there is nothing to keep. Where the daemon
   // stops, trust says how many files are not kept.
@@ -106,6 +107,7 @@ class OutputKeeping {
   OutputsLeftOut left_out_;          // by the supervisor
   int64_t refused_ = 0;              // for want of a place
   std::vector<ArtifactRow> taken_;
+  int64_t dropped_events_ = 0;     // of the capture, as its tool says
   std::vector<KeptOutput> files_;  // copied
   Kept kept_;
   bool goes_on_ = false;

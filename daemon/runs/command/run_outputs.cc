@@ -356,8 +356,8 @@ bool HaveTraces(const std::vector<KeptOutput>& kept, const Tool& tool) {
   return std::any_of(kept.begin(), kept.end(), [&](const KeptOutput& output) { return IsToBeRead(output, tool); });
 }
 
-Result<std::shared_ptr<const ImportPlan>> PlanToImport(const std::vector<KeptOutput>& kept, const Tool& tool,
-                                                       Files& files, const Layout& layout, const std::string& run_id) {
+Result<std::shared_ptr<ImportPlan>> PlanToImport(const std::vector<KeptOutput>& kept, const Tool& tool, Files& files,
+                                                 const Layout& layout, const std::string& run_id) {
   auto plan = std::make_shared<ImportPlan>();
   plan->format = kAnyFormat;
   plan->are_outputs = true;
@@ -375,7 +375,7 @@ Result<std::shared_ptr<const ImportPlan>> PlanToImport(const std::vector<KeptOut
     source.may_be_none = reader == kAnyFormat;
     if (reader != kAnyFormat) source.format = reader;
   }
-  return std::shared_ptr<const ImportPlan>(std::move(plan));
+  return plan;
 }
 
 std::optional<Status> WhyToolFailed(const Tool& tool, const std::string& run_id, const std::vector<KeptOutput>& kept,

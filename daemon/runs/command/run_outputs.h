@@ -71,8 +71,8 @@ Result<KeptOutputs> KeepOutputs(const std::vector<HeldOutput>& outputs, Files& f
 bool HaveTraces(const std::vector<KeptOutput>& kept, const Tool& tool);
 
 // The plan to read these. The files are open as long as it lives. Fails where a copy cannot be opened.
-Result<std::shared_ptr<const ImportPlan>> PlanToImport(const std::vector<KeptOutput>& kept, const Tool& tool,
-                                                       Files& files, const Layout& layout, const std::string& run_id);
+Result<std::shared_ptr<ImportPlan>> PlanToImport(const std::vector<KeptOutput>& kept, const Tool& tool, Files& files,
+                                                 const Layout& layout, const std::string& run_id);
 
 // Why the run fails with tool_failed: an output that its tool must leave is missing, or is no part of the trace;
 // nothing where all are well. `why`: reasons for outputs that are no parts.

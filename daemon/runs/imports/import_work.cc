@@ -392,6 +392,7 @@ class SourcesReading {
                             .format = source.format.empty() ? plan_.format : source.format,
                             .rank = source.rank,
                             .rank_if_unsaid = likely_rank,
+                            .dropped_events = plan_.dropped_events,
                             .may_be_none = source.may_be_none};
     Result<ImportedPart> part =
         context_.import(from, context_.limits, files_, FileAt(layout_, run_id_, i), stop_, add_up);

@@ -73,6 +73,7 @@ struct ImportPlan {
   };
   std::vector<Source> sources;
   std::string format;
+  int64_t dropped_events = 0;  // of the capture that left the sources, as its tool says
   bool keep_sources = false;
   // The sources are files that a run left: one that cannot be read is left out, and named where it was to be a trace.
   bool are_outputs = false;

@@ -83,6 +83,8 @@ class NeuronEventReading {
       }
       ReadFactsOf(reader);
     }
+    // The tool's own count is of all that the capture left, which may say it as well.
+    read_.dropped_events = std::max(read_.dropped_events, captured_dropped_events_);
     MergeWorkers();
     const auto is_before = [](const NeuronProgramCall& a, const NeuronProgramCall& b) {
       return a.call_index < b.call_index;
@@ -280,6 +282,8 @@ class NeuronEventReading {
   void ReadFactsOf(PartReader& reader) {
     const auto fact = [&](std::string_view name) { return std::max<int64_t>(reader.IntegerFact(name).value_or(0), 0); };
     read_.dropped_events = SaturatingSum(read_.dropped_events, fact("neuron.dropped_events"));
+    captured_dropped_events_ = std::max(captured_dropped_events_, fact("capture.dropped_events"));
+    read_.is_cut |= fact("neuron.is_cut") > 0;
     read_.begins_alone = SaturatingSum(read_.begins_alone, fact("neuron.begins_alone"));
     read_.ends_alone = SaturatingSum(read_.ends_alone, fact("neuron.ends_alone"));
     const std::optional<int64_t> start_ns = reader.IntegerFact("neuron.wall_start_ns");
@@ -294,6 +298,7 @@ class NeuronEventReading {
   MemoryCharge& charge_;
   const StopSignal& stop_;
   NeuronEvents read_;
+  int64_t captured_dropped_events_ = 0;
   int64_t shift_ns_ = 0;                         // of the part that is read
   std::unordered_map<int64_t, uint32_t> texts_;  // of the part that is read
   std::unordered_map<int64_t, TypeUse> uses_;

@@ -127,6 +127,7 @@ struct NeuronEvents {
   std::vector<CategorisedEvent> categorised;
   int64_t events = 0;
   int64_t dropped_events = 0;  // as the traces say
+  bool is_cut = false;         // a file of them ends in the middle
   int64_t begins_alone = 0;
   int64_t ends_alone = 0;
   std::optional<int64_t> first_ns;  // of all events of the runtime
