@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 namespace kprof {
 namespace {
@@ -111,17 +113,34 @@ class Enclosing {
   std::map<Key, std::vector<Piece>> of_key_;
 };
 
-// Places by an id of a NeuronCore. The first that was added for an id counts.
+// Places by an id of a NeuronCore. Ids begin again, with each model: of several with one id the time tells.
 class PlacesByIds {
  public:
-  void Add(const NeuronCoreKey& of, int64_t id, size_t place) { places_.push_back({of, id, place}); }
-  void Sort() { std::stable_sort(places_.begin(), places_.end(), IsBefore); }
-  // kNobody: there is none. REQUIRES: it is sorted.
-  size_t Find(const NeuronCoreKey& of, int64_t id) const {
+  // `time_ns`: when it began, on the host's clock; kNoValue: not known.
+  void Add(const NeuronCoreKey& of, int64_t id, size_t place, int64_t time_ns) {
+    places_.push_back({of, id, place, time_ns});
+  }
+  void Sort() {
+    std::stable_sort(places_.begin(), places_.end(), [](const Entry& a, const Entry& b) {
+      return IsBefore(a, b) || (!IsBefore(b, a) && a.time_ns < b.time_ns);
+    });
+  }
+  // That for something from `begin_ns` to `end_ns` which it caused: the last one that began before. kNobody: there is
+  // none, or nothing tells. REQUIRES: it is sorted.
+  size_t Find(const NeuronCoreKey& of, int64_t id, int64_t begin_ns, int64_t end_ns) const {
     if (id == kNoValue) return kNobody;
-    const Entry entry{of, id, 0};
-    const auto found = std::lower_bound(places_.begin(), places_.end(), entry, IsBefore);
-    return found == places_.end() || IsBefore(entry, *found) ? kNobody : found->place;
+    const auto range = std::equal_range(places_.begin(), places_.end(), Entry{of, id, 0, 0}, IsBefore);
+    const auto first = range.first;
+    const auto behind = range.second;
+    if (first == behind) return kNobody;
+    const bool is_one = std::all_of(first, behind, [first](const Entry& entry) { return entry.place == first->place; });
+    // Clocks of cores are put beside the host's to some microseconds: what began a little before it may be its own.
+    if (is_one)
+      return first->time_ns != kNoValue && end_ns != kNoValue && first->time_ns > end_ns ? kNobody : first->place;
+    if (begin_ns == kNoValue || first->time_ns == kNoValue) return kNobody;
+    const auto later = std::upper_bound(first, behind, begin_ns,
+                                        [](int64_t time_ns, const Entry& entry) { return time_ns < entry.time_ns; });
+    return later == first ? kNobody : (later - 1)->place;
   }
 
  private:
@@ -129,6 +148,7 @@ class PlacesByIds {
     NeuronCoreKey of;
     int64_t id = 0;
     size_t place = 0;
+    int64_t time_ns = 0;
   };
   static bool IsBefore(const Entry& a, const Entry& b) { return a.id != b.id ? a.id < b.id : a.of < b.of; }
 
@@ -147,7 +167,11 @@ class Attributing {
     all_.call_of_execution.assign(all_.executions.size(), kNobody);
     all_.call_of_host.assign(events.host_calls.size(), kNobody);
     all_.lnc = LogicalCoreSizeOf(all_.executions);
-    for (const NeuronExecution& execution : all_.executions) all_.odd_lnc += execution.rows != all_.lnc;
+    for (const NeuronExecution& execution : all_.executions) {
+      all_.odd_lnc += execution.rows != all_.lnc;
+      all_.by_overlap += execution.is_by_time;
+    }
+    all_.unknown_rows = RowsOfUnknownExecutions(events);
     lost_oldest_ = events.dropped_events > 0 || events.ends_alone > 0;
   }
 
@@ -169,25 +193,32 @@ class Attributing {
     PlacesByIds by_seq;
     for (size_t host = 0; host < events_.host_calls.size(); ++host) {
       const NeuronHostCall& call = events_.host_calls[host];
-      if (call.exec_id != kNoValue) by_exec.Add(call.of, call.exec_id, host);
-      if (call.seq_id != kNoValue) by_seq.Add(call.of, call.seq_id, host);
+      if (call.exec_id != kNoValue) by_exec.Add(call.of, call.exec_id, host, call.start_ns);
+      if (call.seq_id != kNoValue) by_seq.Add(call.of, call.seq_id, host, call.start_ns);
     }
     by_exec.Sort();
     by_seq.Sort();
     // An event of the runtime may know both.
     PlacesByIds by_link;
     for (const ExecutionLink& link : events_.links) {
-      const size_t host = link.exec_id == kNoValue ? kNobody : by_seq.Find(link.of, link.seq_id);
-      if (host != kNobody) by_link.Add(link.of, link.exec_id, host);
+      if (link.exec_id == kNoValue) continue;
+      const size_t host = by_seq.Find(link.of, link.seq_id, link.start_ns, link.start_ns);
+      if (host != kNobody) by_link.Add(link.of, link.exec_id, host, events_.host_calls[host].start_ns);
     }
     by_link.Sort();
     for (size_t i = 0; i < all_.executions.size(); ++i) {
-      const NeuronExecution& execution = all_.executions[i];
-      size_t& host = all_.host_of_execution[i];
-      host = by_exec.Find(execution.of, execution.exec_id);
-      if (host == kNobody) host = by_seq.Find(execution.of, execution.seq_id);
-      if (host == kNobody) host = by_link.Find(execution.of, execution.exec_id);
+      TakeHost(by_exec, i, all_.executions[i].exec_id);
+      TakeHost(by_seq, i, all_.executions[i].seq_id);
+      TakeHost(by_link, i, all_.executions[i].exec_id);
     }
+  }
+
+  // Of several executions with one id, which a host call caused, it is the first: the calls of the others were lost.
+  void TakeHost(const PlacesByIds& places, size_t i, int64_t id) {
+    if (all_.host_of_execution[i] != kNobody) return;
+    const NeuronExecution& execution = all_.executions[i];
+    const size_t host = places.Find(execution.of, id, execution.start_ns, execution.end_ns);
+    if (host != kNobody && taken_.emplace(host, id).second) all_.host_of_execution[i] = host;
   }
 
   // kbl_exec_pre and the like run within the host call, on its thread, and tell the execution.
@@ -205,14 +236,13 @@ class Attributing {
       if (link.thread == kNoValue || link.exec_id == kNoValue || link.start_ns == kNoValue) continue;
       hosts.ForEach({link.of.process, link.of.worker, link.thread}, link.start_ns, link.start_ns, [&](size_t host) {
         if (!MayBeSame(events_.host_calls[host].of.nc, link.of.nc)) return true;
-        by_exec.Add(link.of, link.exec_id, host);
+        by_exec.Add(link.of, link.exec_id, host, events_.host_calls[host].start_ns);
         return false;
       });
     }
     by_exec.Sort();
     for (size_t i = 0; i < all_.executions.size(); ++i) {
-      if (all_.host_of_execution[i] != kNobody) continue;
-      all_.host_of_execution[i] = by_exec.Find(all_.executions[i].of, all_.executions[i].exec_id);
+      TakeHost(by_exec, i, all_.executions[i].exec_id);
     }
   }
 
@@ -292,28 +322,41 @@ class Attributing {
       if (events_.calls[call].seq_id != kNoValue) by_seq[events_.calls[call].seq_id].push_back(call);
       if (events_.calls[call].exec_id != kNoValue) by_exec[events_.calls[call].exec_id].push_back(call);
     }
-    // Ids are those of a NeuronCore: without it only what has no other with its id is sure.
-    const auto find = [&](const std::map<int64_t, std::vector<size_t>>& by, int64_t id, int64_t nc) {
+    // Ids are those of a NeuronCore, and begin again: of several with one id the last one that began before counts,
+    // where that is known.
+    const auto find = [&](const std::map<int64_t, std::vector<size_t>>& by, int64_t id, int64_t nc, int64_t time_ns) {
       const auto calls = id == kNoValue ? by.end() : by.find(id);
       size_t found = kNobody;
       if (calls == by.end()) return found;
+      int64_t fitting = 0;
+      bool are_timed = time_ns != kNoValue;
       for (const size_t call : calls->second) {
         if (!MayBeSame(events_.calls[call].nc, nc)) continue;
-        if (found != kNobody) return kNobody;
+        ++fitting;
         found = call;
+        are_timed &= events_.calls[call].start_ns != kNoValue;
+      }
+      if (fitting < 2) return found;
+      found = kNobody;
+      if (!are_timed) return found;
+      for (const size_t call : calls->second) {
+        const int64_t start_ns = events_.calls[call].start_ns;
+        if (!MayBeSame(events_.calls[call].nc, nc) || start_ns > time_ns) continue;
+        if (found == kNobody || start_ns >= events_.calls[found].start_ns) found = call;
       }
       return found;
     };
     for (size_t host = 0; host < events_.host_calls.size(); ++host) {
       const NeuronHostCall& call = events_.host_calls[host];
-      all_.call_of_host[host] = find(by_seq, call.seq_id, call.of.nc);
-      if (all_.call_of_host[host] == kNobody) all_.call_of_host[host] = find(by_exec, call.exec_id, call.of.nc);
+      all_.call_of_host[host] = find(by_seq, call.seq_id, call.of.nc, call.start_ns);
+      if (all_.call_of_host[host] == kNobody)
+        all_.call_of_host[host] = find(by_exec, call.exec_id, call.of.nc, call.start_ns);
     }
     for (size_t i = 0; i < all_.executions.size(); ++i) {
       const NeuronExecution& execution = all_.executions[i];
-      all_.call_of_execution[i] = find(by_exec, execution.exec_id, execution.of.nc);
+      all_.call_of_execution[i] = find(by_exec, execution.exec_id, execution.of.nc, execution.start_ns);
       if (all_.call_of_execution[i] == kNobody)
-        all_.call_of_execution[i] = find(by_seq, execution.seq_id, execution.of.nc);
+        all_.call_of_execution[i] = find(by_seq, execution.seq_id, execution.of.nc, execution.start_ns);
     }
   }
 
@@ -400,6 +443,7 @@ class Attributing {
 
   const NeuronEvents& events_;
   NeuronAttribution all_;
+  std::set<std::pair<size_t, int64_t>> taken_;  // host calls, with the ids of executions that they have by them
   bool lost_oldest_ = false;
 };
 

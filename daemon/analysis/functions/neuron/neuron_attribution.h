@@ -28,6 +28,8 @@ struct NeuronAttribution {
   std::vector<size_t> call_of_execution;
   int64_t lnc = 0;
   int64_t odd_lnc = 0;       // executions with another number of rows than lnc
+  int64_t by_overlap = 0;    // executions whose rows no id tells, but that they overlap
+  int64_t unknown_rows = 0;  // that may be parts of executions (RowsOfUnknownExecutions)
   int64_t by_order = 0;      // calls or executions that were found by their order
   int64_t not_in_order = 0;  // calls that have no id and no time, and whose number fits nothing
 };

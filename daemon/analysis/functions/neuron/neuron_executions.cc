@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -18,24 +19,63 @@ bool HasHostTimes(const NeuronCoreRow& row) {
   return row.start_ns != kNoValue && row.end_ns >= row.start_ns;
 }
 
+// Where something is in time, on the host's clock: a moment where only its begin or its end is known.
+struct HostSpan {
+  int64_t begin_ns = kNoValue;
+  int64_t end_ns = kNoValue;
+
+  bool is_known() const { return begin_ns != kNoValue; }
+  int64_t ns() const { return end_ns - begin_ns; }
+  void Add(const HostSpan& other) {
+    if (!other.is_known()) return;
+    begin_ns = is_known() ? std::min(begin_ns, other.begin_ns) : other.begin_ns;
+    end_ns = std::max(end_ns, other.end_ns);
+  }
+};
+
+HostSpan HostSpanOf(const NeuronCoreRow& row) {
+  if (row.start_ns == kNoValue) return {row.end_ns, row.end_ns};
+  return {row.start_ns, std::max(row.start_ns, row.end_ns)};
+}
+
+// The time that both take; below 0: so far they are apart. REQUIRES: both are known.
+int64_t CommonNs(const HostSpan& a, const HostSpan& b) {
+  return std::min(a.end_ns, b.end_ns) - std::max(a.begin_ns, b.begin_ns);
+}
+
 // The rows of one execution, while they are put together.
 struct ExecutionRows {
   std::vector<const NeuronCoreRow*> rows;
+  HostSpan span;
 
+  void Add(const NeuronCoreRow& row) {
+    rows.push_back(&row);
+    span.Add(HostSpanOf(row));
+  }
   bool Has(int64_t core) const {
     return std::any_of(rows.begin(), rows.end(), [&](const NeuronCoreRow* row) { return row->core == core; });
   }
-  int64_t last_ns() const {
-    int64_t last_ns = INT64_MIN;
-    for (const NeuronCoreRow* row : rows) last_ns = std::max(last_ns, row->end_ns);
-    return last_ns;
-  }
-  bool Overlaps(const NeuronCoreRow& other) const {
-    return std::any_of(rows.begin(), rows.end(), [&](const NeuronCoreRow* row) {
-      return HasHostTimes(*row) && HasHostTimes(other) && row->start_ns < other.end_ns && other.start_ns < row->end_ns;
+  // It has no row of one of the other's cores, nor of another model.
+  bool CanBeOneWith(const NeuronCoreRow& other) const {
+    return std::none_of(rows.begin(), rows.end(), [&](const NeuronCoreRow* row) {
+      return (row->core == other.core && row->core != kNoValue) ||
+             (row->model != other.model && row->model != 0 && other.model != 0);
     });
   }
+  int64_t last_ns() const { return span.end_ns; }
 };
+
+bool HasNoId(const ExecutionRows& of) {
+  return std::none_of(of.rows.begin(), of.rows.end(),
+                      [](const NeuronCoreRow* row) { return row->exec_id != kNoValue; });
+}
+
+bool HaveOneTracking(const ExecutionRows& of) {
+  const int64_t tracking_id = of.rows.front()->tracking_id;
+  return tracking_id != kNoValue && std::all_of(of.rows.begin(), of.rows.end(), [&](const NeuronCoreRow* row) {
+           return row->tracking_id == tracking_id;
+         });
+}
 
 NeuronExecution ExecutionOf(const ExecutionRows& of) {
   NeuronExecution execution;
@@ -44,6 +84,7 @@ NeuronExecution ExecutionOf(const ExecutionRows& of) {
   execution.exec_id = first.exec_id;
   execution.model = first.model;
   execution.rows = static_cast<int64_t>(of.rows.size());
+  execution.is_by_time = of.rows.size() > 1 && HasNoId(of) && !HaveOneTracking(of);
   bool are_on_host = true;
   int64_t longest_ns = 0;
   std::vector<Interval> intervals;
@@ -103,27 +144,81 @@ struct KeyedRow {
   }
 };
 
+// Ids begin again, with each model: rows of one id are one execution where they overlap, or nearly, as clocks of
+// several cores are put together to some microseconds. Where no row has a place in time, different cores are one
+// execution.
 std::vector<ExecutionRows> ExecutionsByIds(std::vector<KeyedRow>& rows) {
   std::sort(rows.begin(), rows.end());
   std::vector<ExecutionRows> all;
-  size_t first = 0;  // of one key: there are more than one where ids begin again
+  size_t first = 0;  // of one key
   for (size_t i = 0; i < rows.size(); ++i) {
     const NeuronCoreRow& row = *rows[i].row;
     if (i > 0 && !rows[i - 1].IsOfOneKey(rows[i])) first = all.size();
-    const bool can_join = row.core != kNoValue && (row.exec_id != kNoValue || row.tracking_id != kNoValue);
+    const bool has_id = row.exec_id != kNoValue || row.tracking_id != kNoValue;
+    const HostSpan span = HostSpanOf(row);
     constexpr size_t kMostLooks = 8;
+    constexpr int64_t kNearlyNs = 50'000;
     ExecutionRows* of = nullptr;
-    for (size_t back = 0; can_join && back < std::min(all.size() - first, kMostLooks); ++back) {
+    int64_t most_ns = 0;
+    for (size_t back = 0; has_id && back < std::min(all.size() - first, kMostLooks); ++back) {
       ExecutionRows& candidate = all[all.size() - 1 - back];
-      if (candidate.Has(row.core)) continue;
-      const bool overlaps = candidate.Overlaps(row);
-      if (of == nullptr || overlaps) of = &candidate;
-      if (overlaps) break;
+      if (!candidate.CanBeOneWith(row)) continue;
+      if (!span.is_known() || !candidate.span.is_known()) {
+        if (of == nullptr && row.core != kNoValue && !candidate.Has(kNoValue)) {
+          of = &candidate;
+          most_ns = INT64_MIN;
+        }
+        continue;
+      }
+      const int64_t common_ns = CommonNs(candidate.span, span);
+      if (-common_ns > std::max({kNearlyNs, candidate.span.ns(), span.ns()})) continue;
+      if (of != nullptr && common_ns <= most_ns) continue;
+      of = &candidate;
+      most_ns = common_ns;
     }
     if (of == nullptr) of = &all.emplace_back();
-    of->rows.push_back(&row);
+    of->Add(row);
   }
   return all;
+}
+
+// A NeuronCore runs one execution at a time: rows without an id of the execution, of different physical cores or of
+// none that is told, are one where they take most of their time together.
+void JoinWithoutIds(std::vector<ExecutionRows>& all) {
+  std::vector<size_t> in_order;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (HasNoId(all[i]) && all[i].span.is_known()) in_order.push_back(i);
+  }
+  if (in_order.size() < 2) return;
+  const auto place_of = [&](size_t i) {
+    const ExecutionRows& of = all[i];
+    return std::tuple(of.rows.front()->of, of.span.begin_ns, of.span.end_ns, i);
+  };
+  std::sort(in_order.begin(), in_order.end(), [&](size_t a, size_t b) { return place_of(a) < place_of(b); });
+  std::vector<size_t> kept;
+  for (const size_t i : in_order) {
+    ExecutionRows& one = all[i];
+    constexpr size_t kMostLooks = 8;
+    ExecutionRows* of = nullptr;
+    int64_t most_ns = -1;
+    for (size_t back = 0; back < std::min(kept.size(), kMostLooks); ++back) {
+      ExecutionRows& candidate = all[kept[kept.size() - 1 - back]];
+      if (!(candidate.rows.front()->of == one.rows.front()->of)) break;
+      const int64_t common_ns = CommonNs(candidate.span, one.span);
+      if (common_ns <= most_ns || common_ns < std::min(candidate.span.ns(), one.span.ns()) / 2) continue;
+      const auto can_be = [&](const NeuronCoreRow* row) { return candidate.CanBeOneWith(*row); };
+      if (!std::all_of(one.rows.begin(), one.rows.end(), can_be)) continue;
+      of = &candidate;
+      most_ns = common_ns;
+    }
+    if (of == nullptr) {
+      kept.push_back(i);
+      continue;
+    }
+    for (const NeuronCoreRow* row : one.rows) of->Add(*row);
+    one.rows.clear();
+  }
+  std::erase_if(all, [](const ExecutionRows& of) { return of.rows.empty(); });
 }
 
 // An end whose begin was lost is of the execution that began last before it on its NeuronCore, if that lacks a core;
@@ -148,7 +243,7 @@ void JoinEnds(const std::vector<const NeuronCoreRow*>& ends, std::vector<Executi
     // A NeuronCore runs one execution at a time: an end within one is of one of its cores.
     if (of != nullptr && of->rows.size() >= most_rows[end->of] && end->end_ns > of->last_ns()) of = nullptr;
     if (of == nullptr) of = &all.emplace_back();
-    of->rows.push_back(end);
+    of->Add(*end);
   }
 }
 
@@ -166,6 +261,7 @@ std::vector<NeuronExecution> NeuronExecutionsOf(const NeuronEvents& events) {
     }
   }
   std::vector<ExecutionRows> all = ExecutionsByIds(rows);
+  JoinWithoutIds(all);
   JoinEnds(ends_alone, all);
   std::vector<NeuronExecution> executions;
   executions.reserve(all.size());
@@ -189,6 +285,19 @@ int64_t LogicalCoreSizeOf(const std::vector<NeuronExecution>& executions) {
     size = rows;
   }
   return size;
+}
+
+int64_t RowsOfUnknownExecutions(const NeuronEvents& events) {
+  std::map<NeuronCoreKey, std::set<int64_t>> cores;
+  for (const NeuronCoreRow& row : events.core_rows) {
+    std::set<int64_t>& of = cores[row.of];
+    if (of.size() < 2) of.insert(row.core);
+  }
+  return std::count_if(events.core_rows.begin(), events.core_rows.end(), [&](const NeuronCoreRow& row) {
+    const bool is_placed = row.exec_id == kNoValue ? HostSpanOf(row).is_known() || IsEndAlone(row)
+                                                   : row.core != kNoValue || HostSpanOf(row).is_known();
+    return !is_placed && (cores[row.of].size() > 1 || row.core == kNoValue);
+  });
 }
 
 std::map<NeuronCoreKey, std::vector<Interval>> NeuronBusyOf(const NeuronEvents& events) {
