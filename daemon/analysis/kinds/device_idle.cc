@@ -90,8 +90,9 @@ Status AddCoreRow(const NeuronRank& rank, const NeuronEvents& events, const Core
     row.push_back(PercentOf(idle.busy_ns, wall_ns));
     row.emplace_back(gaps);
     for (const int64_t ns : idle.ns) row.emplace_back(ns);
+    row.emplace_back(idle.other_core_ns);
   } else {
-    constexpr size_t kColumnsOfTimes = 6 + kIdleCategories;
+    constexpr size_t kColumnsOfTimes = 7 + kIdleCategories;
     row.resize(row.size() + kColumnsOfTimes);
   }
   return answer.AddRow(kIdleCoreRows, std::move(row));
@@ -184,9 +185,9 @@ class DeviceIdleAnswer {
       return OkStatus();
     }
     RETURN_IF_ERROR(AddCategories(rank, sums, answer_));
-    RETURN_IF_ERROR(
-        answer_.AddRow(kIdleRankRows, {rank.run, ValueOf(rank.rank), ValueOf(start_ns), sums.wall_ns, sums.busy_ns,
-                                       sums.idle_ns, PercentOf(sums.busy_ns, sums.wall_ns), gaps, sums.cores}));
+    RETURN_IF_ERROR(answer_.AddRow(
+        kIdleRankRows, {rank.run, ValueOf(rank.rank), ValueOf(start_ns), sums.wall_ns, sums.busy_ns, sums.idle_ns,
+                        PercentOf(sums.busy_ns, sums.wall_ns), gaps, sums.cores, sums.other_core_ns}));
     const bool is_cut = choice_.from_ns || choice_.to_ns;
     if (outside_ns > 0 && !is_cut) {
       answer_.AddNote(std::to_string(outside_ns) +
@@ -273,7 +274,9 @@ AnalysisKind DeviceIdle() {
                        {"idle_ns", kInteger, "ns", "The rest"},
                        {"utilization_percent", kReal, "percent", "busy_ns of wall_ns"},
                        {"gaps", kInteger, "", "How many stretches one of them is idle"},
-                       {"cores", kInteger, "", "How many logical NeuronCores these are"}}},
+                       {"cores", kInteger, "", "How many logical NeuronCores these are"},
+                       {"other_core_ns", kInteger, "ns",
+                        "Of what is unattributed: another core of the process ran, or nrt_execute waited for it"}}},
                      {"cores",
                       {{"run", kText, "", "The run", true},
                        {"rank", kInteger, "", "The rank; null where nobody knows it"},
@@ -292,7 +295,9 @@ AnalysisKind DeviceIdle() {
                        {"memory_mgmt_ns", kInteger, "ns", "Of idle_ns"},
                        {"exec_overhead_ns", kInteger, "ns", "Of idle_ns"},
                        {"sync_wait_ns", kInteger, "ns", "Of idle_ns"},
-                       {"unattributed_ns", kInteger, "ns", "Of idle_ns"}}},
+                       {"unattributed_ns", kInteger, "ns", "Of idle_ns"},
+                       {"other_core_ns", kInteger, "ns",
+                        "Of unattributed_ns: another core of the process ran, or nrt_execute waited for it"}}},
                      {"gaps",
                       {{"run", kText, "", "The run", true},
                        {"rank", kInteger, "", "The rank; null where nobody knows it"},

@@ -20,13 +20,62 @@ struct IsOuter {
   }
 };
 
+// The time in which any core of a process runs an execution, or nrt_execute waits for it.
+class ProcessTime {
+ public:
+  void Add(const Interval& time) { pieces_.push_back(time); }
+  void Finish() {
+    std::sort(pieces_.begin(), pieces_.end(),
+              [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
+    std::vector<Interval> merged;
+    for (const Interval& piece : pieces_) AppendInterval(piece.begin_ns, piece.end_ns, merged);
+    pieces_ = std::move(merged);
+    before_ns_.reserve(pieces_.size());
+    int64_t before_ns = 0;
+    for (const Interval& piece : pieces_) {
+      before_ns_.push_back(before_ns);
+      before_ns += piece.end_ns - piece.begin_ns;
+    }
+  }
+  // How much of it lies within. REQUIRES: it is finished.
+  int64_t Within(const Interval& time) const { return Before(time.end_ns) - Before(time.begin_ns); }
+
+ private:
+  int64_t Before(int64_t time_ns) const {
+    const auto behind = std::upper_bound(pieces_.begin(), pieces_.end(), time_ns,
+                                         [](int64_t at_ns, const Interval& piece) { return at_ns < piece.begin_ns; });
+    if (behind == pieces_.begin()) return 0;
+    const auto at = static_cast<size_t>(behind - pieces_.begin()) - 1;
+    return before_ns_[at] + std::min(time_ns, pieces_[at].end_ns) - pieces_[at].begin_ns;
+  }
+
+  std::vector<Interval> pieces_;    // disjoint, in order
+  std::vector<int64_t> before_ns_;  // of all before each
+};
+
+// Time of a core that is not attributed is not its own execution's or call's: it is another core's.
+std::map<uint32_t, ProcessTime> ProcessTimes(const NeuronEvents& events,
+                                             const std::map<NeuronCoreKey, std::vector<Interval>>& busy) {
+  std::map<uint32_t, ProcessTime> times;
+  for (const auto& [core, pieces] : busy) {
+    for (const Interval& piece : pieces) times[core.process].Add(piece);
+  }
+  for (const NeuronHostCall& call : events.host_calls) {
+    if (!call.is_async && call.duration_ns()) times[call.of.process].Add({call.start_ns, call.end_ns});
+  }
+  for (auto& [process, time] : times) time.Finish();
+  return times;
+}
+
 // Goes along time, and knows the innermost event at each.
 class InnermostEvents {
  public:
-  explicit InnermostEvents(const std::vector<CategorisedEvent>& in_order) : events_(in_order) {}
+  InnermostEvents(const std::vector<CategorisedEvent>& in_order, const ProcessTime& process)
+      : events_(in_order), process_(process) {}
 
-  // Adds the time of [begin, end) by category. REQUIRES: it begins no earlier than the last one ended.
-  void AddTimes(const Interval& time, IdleNs& ns) {
+  // Adds the time of [begin, end) by category, and of what has none that in which another core of the process ran.
+  // REQUIRES: it begins no earlier than the last one ended.
+  void AddTimes(const Interval& time, IdleNs& ns, int64_t& other_core_ns) {
     int64_t at_ns = time.begin_ns;
     while (at_ns < time.end_ns) {
       for (; next_ < events_.size() && events_[next_].start_ns <= at_ns; ++next_) open_.push(&events_[next_]);
@@ -36,6 +85,8 @@ class InnermostEvents {
       if (!open_.empty()) {
         category = open_.top()->category;
         until_ns = std::min(until_ns, open_.top()->end_ns);
+      } else {
+        other_core_ns += process_.Within({at_ns, until_ns});
       }
       ns[static_cast<size_t>(category)] += until_ns - at_ns;
       at_ns = until_ns;
@@ -44,20 +95,21 @@ class InnermostEvents {
 
  private:
   const std::vector<CategorisedEvent>& events_;
+  const ProcessTime& process_;
   size_t next_ = 0;
   std::priority_queue<const CategorisedEvent*, std::vector<const CategorisedEvent*>, IsOuter> open_;
 };
 
 // `busy`: disjoint, in order. `events`: in the order of their begins.
 DeviceIdleTime IdleTimeOf(const Interval& whole, const std::vector<Interval>& busy,
-                          const std::vector<CategorisedEvent>& events) {
+                          const std::vector<CategorisedEvent>& events, const ProcessTime& process) {
   DeviceIdleTime idle{.whole = whole};
-  InnermostEvents innermost(events);
+  InnermostEvents innermost(events, process);
   int64_t at_ns = whole.begin_ns;
   const auto add_gap = [&](int64_t until_ns, DeviceGap::Place place) {
     if (until_ns <= at_ns) return;
     DeviceGap gap{.time = {at_ns, until_ns}, .place = place};
-    innermost.AddTimes(gap.time, gap.ns);
+    innermost.AddTimes(gap.time, gap.ns, idle.other_core_ns);
     idle.idle_ns += until_ns - at_ns;
     for (size_t i = 0; i < kIdleCategories; ++i) idle.ns[i] += gap.ns[i];
     idle.gaps.push_back(gap);
@@ -178,11 +230,13 @@ CoreIdleTimes ChosenCores(const NeuronEvents& events, const CoreChoice& choice) 
 Result<CoreIdleTimes> CoreIdleTimesOf(NeuronEvents& events, const Interval& wall, const CoreChoice& choice,
                                       MemoryCharge& charge, const StopSignal& stop) {
   const auto bytes = events.core_rows.size() * (2 * sizeof(Interval) + sizeof(DeviceGap)) +
-                     events.categorised.size() * sizeof(CategorisedEvent);
+                     events.categorised.size() * sizeof(CategorisedEvent) +
+                     (events.core_rows.size() + events.host_calls.size()) * (2 * sizeof(Interval) + sizeof(int64_t));
   RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(bytes)));
   CoreIdleTimes times = ChosenCores(events, choice);
   const EventsByCore by_core(events);
   const std::map<NeuronCoreKey, std::vector<Interval>> busy = NeuronBusyOf(events);
+  const std::map<uint32_t, ProcessTime> processes = ProcessTimes(events, busy);
   std::map<NeuronCoreKey, int64_t> rows;
   for (const NeuronCoreRow& row : events.core_rows) ++rows[row.of];
   std::vector<CategorisedEvent> explaining;
@@ -190,7 +244,8 @@ Result<CoreIdleTimes> CoreIdleTimesOf(NeuronEvents& events, const Interval& wall
     RETURN_IF_ERROR(StillWanted(stop));
     if (rows.at(core.of) == core.unplaced) continue;
     by_core.Find(core.of, explaining);
-    core.idle = IdleTimeOf(WholeOf(core.of, events, wall, choice), busy.at(core.of), explaining);
+    core.idle =
+        IdleTimeOf(WholeOf(core.of, events, wall, choice), busy.at(core.of), explaining, processes.at(core.of.process));
   }
   return times;
 }
@@ -200,6 +255,7 @@ void CoreIdleSums::Add(const DeviceIdleTime& of) {
   wall_ns = SaturatingSum(wall_ns, of.whole.end_ns - of.whole.begin_ns);
   busy_ns = SaturatingSum(busy_ns, of.busy_ns);
   idle_ns = SaturatingSum(idle_ns, of.idle_ns);
+  other_core_ns = SaturatingSum(other_core_ns, of.other_core_ns);
   for (size_t i = 0; i < kIdleCategories; ++i) ns[i] = SaturatingSum(ns[i], of.ns[i]);
 }
 

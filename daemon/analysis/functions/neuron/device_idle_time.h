@@ -1,7 +1,7 @@
 // The time in which a logical NeuronCore runs nothing, and what it waits for. Each nanosecond of it belongs to one
 // category: that of the innermost event of the runtime around it, which of those that are open began last; or to none
 // (unattributed). So categories add up to the idle time, exactly. Events that are of another process, or of another
-// NeuronCore, explain nothing of it.
+// NeuronCore, explain nothing of it. What is left is told apart by whether the process was at another of its cores.
 //
 // Pure. O(n log n); events that tell no core are gone through for each core of their process.
 #pragma once
@@ -35,6 +35,7 @@ struct DeviceIdleTime {
   int64_t outside_ns = 0;  // of executions, outside of it
   int64_t idle_ns = 0;
   IdleNs ns{};
+  int64_t other_core_ns = 0;  // of what is unattributed: another core of the process ran, or nrt_execute waited for it
   std::vector<DeviceGap> gaps;  // in the order of time
 };
 
@@ -72,6 +73,7 @@ struct CoreIdleSums {
   int64_t busy_ns = 0;
   int64_t idle_ns = 0;
   IdleNs ns{};
+  int64_t other_core_ns = 0;
 
   void Add(const DeviceIdleTime& of);
 };
