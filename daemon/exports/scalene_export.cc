@@ -360,6 +360,18 @@ class ScaleneMerge {
     }
   }
 
+  // Scalene names the file that it was given, which is the recorder of kernel calls: the program is what that ran.
+  void SetProgram() {
+    const std::string* const named = profile_.members.Find("program");
+    const bool is_recorder = named != nullptr && named->ends_with("/kprof/neuron.py\"");
+    for (const ExportPart& part : parts_) {
+      const std::optional<std::string> program = part.reader->TextFact("neuron.program");
+      if (!program || (has_profile_ && (!is_recorder || part.rank() != profile_rank_))) continue;
+      profile_.members.Set("program", Quoted(*program));
+      return;
+    }
+  }
+
   void AddTotals() {
     const NeuronTotals& totals = lines_.totals;
     const auto ms = [](int64_t ns) { return NumberJson(static_cast<double>(ns) / kNsPerMs); };
@@ -369,6 +381,7 @@ class ScaleneMerge {
       if (begun_unix_ns_)
         members.Set("start_time_absolute", NumberJson(static_cast<double>(*begun_unix_ns_) / kNsPerSecond));
     }
+    SetProgram();
     members.Set("neuron_total_nc_time_ms", ms(totals.all.nc_ns));
     members.Set("neuron_total_time_ms", ms(totals.all.nrt_ns));
     members.Set("neuron_nc_event_count", std::to_string(totals.all.executions));

@@ -282,8 +282,11 @@ class TraceTest(RecorderTest):
         self.assertEqual(events[-1]["id"], 24)
 
     def test_cores_and_events_are_chosen(self):
-        _, events, _ = self.trace("--cores", "1-2,5")
+        profile, events, err = self.trace("--cores", "1-2,5")
         self.assertEqual(events, [])
+        self.assertIn("no event of the runtime passed --cores 1,2,5", err)
+        self.assertIn("--cores 1,2,5", profile["troubles"][0])
+        self.assertEqual(profile["program"], self.path("model.py"))
         _, events, err = self.trace("--events", "nrt_execute,nothing")
         self.assertEqual({event["event_type"] for event in events}, {"nrt_execute"})
         self.assertIn("no events of the types nothing", err)

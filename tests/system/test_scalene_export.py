@@ -134,6 +134,14 @@ class ScaleneExportTest(OwnDaemonTest):
         golden = self.same_file(self.read(self.nkipy("golden_merged_scalene.json")))
         self.assert_as_golden(self.merge(scalene, self.nkipy("kernel_profile_rank0.json")), golden)
 
+    def test_the_program_is_the_users_and_not_the_recorder_that_ran_it(self):
+        for named, expected in (("/usr/share/kprof/python/kprof/neuron.py", "/w/train.py"), ("/w/other.py", "/w/other.py")):
+            profile = self.same_file(self.read(self.nkipy("scalene_in.json")))
+            profile["program"] = named
+            calls = dict(self.read(self.nkipy("kernel_profile_rank0.json")), program="/w/train.py")
+            merged = self.merge(self.write("scalene.json", profile), self.write("kernel_profile.json", calls))
+            self.assertEqual(merged["program"], expected)
+
     def test_kernels_alone_are_as_golden(self):
         golden = self.read(self.nkipy("golden_kernel_only.json"))
         merged = self.merge(self.nkipy("kernel_profile_rank0.json"))

@@ -397,7 +397,8 @@ def main(argv=None):
                 parser.error("Scalene is not installed for this Python: pip install scalene, or leave --scalene out")
             say("Scalene is not installed for this Python; kernel calls alone are recorded")
     facts = {"rank": rank, "world_size": ranks, "local_rank": os.environ.get("LOCAL_RANK", ""), "pid": os.getpid(),
-             "hostname": socket.gethostname(), "scalene": "scalene" in sys.modules, "program": options.program}
+             "hostname": socket.gethostname(), "scalene": "scalene" in sys.modules,
+             "program": options.program if options.module else os.path.abspath(options.program)}
     session = Session(path, wraps, {"cores": cores, "events": [one for one in options.events.split(",") if one],
                                     "max_events": options.max_events, "every_s": options.every,
                                     "most_bytes": options.most_mb << 20, "spool": path + ".events"}, facts)

@@ -253,6 +253,9 @@ class RuntimeTrace:
         lines = []
         if self.library is None:
             lines.append(f"no events of the runtime: {self._why}")
+        elif not self.fetched_bytes and not self._failures and (self.cores or self.events):
+            chosen = [f"--cores {','.join(map(str, self.cores))}"] * bool(self.cores) + [f"--events {','.join(self.events)}"] * bool(self.events)
+            lines.append(f"no event of the runtime passed {' and '.join(chosen)}: a process counts its NeuronCores from 0; without it all are kept")
         if self._is_full:
             lines.append(f"more than {self.most_bytes} bytes of events came; later ones are lost: --most-mb")
         if self._failures:

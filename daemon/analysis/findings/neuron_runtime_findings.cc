@@ -35,6 +35,9 @@ struct RankMeasures {
   int64_t transfers_ns() const {
     return SaturatingSum(idle_ns(IdleCategory::kD2hTransfer), idle_ns(IdleCategory::kH2dTransfer));
   }
+  // Idle time in which another core of the process ran, or was waited for; and that which nothing explains.
+  int64_t other_core_ns() const { return OfCore(idle.other_core_ns); }
+  int64_t program_ns() const { return idle_ns(IdleCategory::kUnattributed) - other_core_ns(); }
   // The idle time between executions in which the host submits. Requests that return at once hide it.
   int64_t between_ns() const { return OfCore(between_sum_ns); }
   // "the device is"
@@ -84,13 +87,17 @@ const NeuronFindingRule kNeuronRules[] = {
     {.code = "neuron_sync_execution",
      .is_triggered =
          [](const RankMeasures& of) {
-           return of.totals.all.reading.word() == "sync" && IsShare(of.between_ns(), of.wall_ns(), kSomeIdle);
+           return of.totals.all.reading.sync > 0 && IsShare(of.between_ns(), of.wall_ns(), kSomeIdle);
          },
      .gain_ns = [](const RankMeasures& of) { return of.between_ns(); },
      .message =
          [](const RankMeasures& of) {
-           return TextOfCount(of.totals.all.executions, "execution", "executions") +
-                  ", each waited for: between them " + of.subject() + " idle for " + TextOfNs(of.between_ns()) +
+           const NeuronReading& reading = of.totals.all.reading;
+           return (reading.word() == "sync"
+                       ? TextOfCount(of.totals.all.executions, "execution", "executions") + ", each waited for"
+                       : std::to_string(reading.sync) + " of " +
+                             TextOfCount(of.totals.all.host_calls, "call waits", "calls wait") + " for the execution") +
+                  ": between them " + of.subject() + " idle for " + TextOfNs(of.between_ns()) +
                   " while the host submits the next";
          },
      .hint = "Schedule executions ahead with the explicit asynchronous interface (nrta_*), or a framework that uses it",
@@ -98,7 +105,8 @@ const NeuronFindingRule kNeuronRules[] = {
      .kind = "lines",
      .evidence = {{{"submit_idle_ns", "ns", [](const RankMeasures& of) { return of.between_ns(); }},
                    {"executions", "count", [](const RankMeasures& of) { return of.totals.all.executions; }},
-                   {"nrt_ns", "ns", [](const RankMeasures& of) { return of.totals.all.nrt_ns; }}}}},
+                   {"nrt_ns", "ns", [](const RankMeasures& of) { return of.totals.all.nrt_ns; }},
+                   {"sync_calls", "count", [](const RankMeasures& of) { return of.totals.all.reading.sync; }}}}},
     {.code = "neuron_idle_by_transfers",
      .is_triggered = [](const RankMeasures& of) { return IsShare(of.transfers_ns(), of.wall_ns(), kMuchIdle); },
      .gain_ns = [](const RankMeasures& of) { return of.transfers_ns(); },
@@ -134,24 +142,40 @@ const NeuronFindingRule kNeuronRules[] = {
      .is_triggered =
          [](const RankMeasures& of) {
            constexpr int64_t kTenth = 100;
-           return of.totals.dropped_events == 0 &&
-                  IsShare(of.idle_ns(IdleCategory::kUnattributed), of.wall_ns(), kTenth);
+           return of.totals.dropped_events == 0 && IsShare(of.program_ns(), of.wall_ns(), kTenth);
          },
-     .gain_ns = [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kUnattributed); },
+     .gain_ns = [](const RankMeasures& of) { return of.program_ns(); },
      .message =
          [](const RankMeasures& of) {
-           return of.subject() + " idle for " + TextOfNs(of.idle_ns(IdleCategory::kUnattributed)) +
+           return of.subject() + " idle for " + TextOfNs(of.program_ns()) +
                   " that no event of the runtime explains: the program itself";
          },
      .hint = "Look at the program between its kernel calls with a profiler of the CPU, such as Scalene",
      .source = kSystemProfiles,
      .kind = "device-idle",
-     .evidence = {{{"unattributed_ns", "ns",
+     .evidence = {{{"program_ns", "ns", [](const RankMeasures& of) { return of.program_ns(); }},
+                   {"unattributed_ns", "ns",
                     [](const RankMeasures& of) { return of.idle_ns(IdleCategory::kUnattributed); }},
                    {"idle_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(); }}}}},
+    {.code = "neuron_cores_in_turns",
+     .is_triggered = [](const RankMeasures& of) { return IsShare(of.other_core_ns(), of.wall_ns(), kMuchIdle); },
+     .gain_ns = [](const RankMeasures& of) { return of.other_core_ns(); },
+     .message =
+         [](const RankMeasures& of) {
+           return of.subject() + " idle for " + TextOfNs(of.other_core_ns()) +
+                  " in which its process runs another one, or waits for it: cores run one after the other";
+         },
+     .hint = "Let them run at once: a thread or a process for each NeuronCore, or the asynchronous interface (nrta_*)",
+     .source = kAsyncOverview,
+     .kind = "device-idle",
+     .evidence = {{{"other_core_ns", "ns", [](const RankMeasures& of) { return of.other_core_ns(); }},
+                   {"idle_ns", "ns", [](const RankMeasures& of) { return of.idle_ns(); }},
+                   {"cores", "count", [](const RankMeasures& of) { return of.idle.cores; }}}}},
     {.code = "neuron_events_lost",
      .is_triggered =
-         [](const RankMeasures& of) { return of.totals.dropped_events > 0 || of.totals.unknown_executions > 0; },
+         [](const RankMeasures& of) {
+           return of.totals.dropped_events > 0 || (of.totals.unknown_executions > 0 && !of.totals.is_cut);
+         },
      .gain_ns = NoGain,
      .message =
          [](const RankMeasures& of) {
@@ -166,6 +190,21 @@ const NeuronFindingRule kNeuronRules[] = {
      .evidence = {{{"dropped_events", "count", [](const RankMeasures& of) { return of.totals.dropped_events; }},
                    {"unknown_executions", "count", [](const RankMeasures& of) { return of.totals.unknown_executions; }},
                    {"ends_alone", "count", [](const RankMeasures& of) { return of.totals.ends_alone; }}}}},
+    {.code = "neuron_trace_cut",
+     .is_triggered = [](const RankMeasures& of) { return of.totals.is_cut; },
+     .gain_ns = NoGain,
+     .message =
+         [](const RankMeasures& of) {
+           return "the trace's file ends in the middle: what came behind " +
+                  TextOfCount(of.totals.events, "event", "events") + " is missing, " +
+                  TextOfCount(of.totals.unknown_executions, "execution has", "executions have") + " no begin or no end";
+         },
+     .hint = "Copy the file again, or have its tool write it again: a full disk or a killed program leaves such a file",
+     .source = kSystemProfiles,
+     .kind = "lines",
+     .evidence = {{{"events", "count", [](const RankMeasures& of) { return of.totals.events; }},
+                   {"unknown_executions", "count", [](const RankMeasures& of) { return of.totals.unknown_executions; }},
+                   {"begins_alone", "count", [](const RankMeasures& of) { return of.totals.begins_alone; }}}}},
 };
 
 std::string NeuronEvidenceJson(const NeuronFindingRule& rule, const RankMeasures& of) {

@@ -45,7 +45,7 @@ AnalysisAnswer::Row SumsRow(const NeuronSums& sums, const NeuronSums& all) {
           PercentOf(sums.nrt_ns, all.nrt_ns),
           RatioValue(sums.ratio()),
           std::string(sums.reading.word()),
-          sums.reading.reason(),
+          sums.reason(),
           sums.calls,
           sums.calls_alone,
           sums.host_calls};
@@ -95,13 +95,14 @@ Status AddKernelRows(const NeuronLines& lines, AnalysisAnswer& answer) {
   return OkStatus();
 }
 
-AnalysisAnswer::Row TotalsRow(const NeuronTotals& totals) {
+AnalysisAnswer::Row TotalsRow(const NeuronLines& lines) {
+  const NeuronTotals& totals = lines.totals;
   return {totals.all.nc_ns,
           totals.all.nc_core_ns,
           totals.all.nrt_ns,
           RatioValue(totals.all.ratio()),
           std::string(totals.all.reading.word()),
-          totals.all.reading.reason(),
+          lines.ReasonOfAll(),
           totals.all.executions,
           totals.unknown_executions,
           totals.rows,
@@ -152,6 +153,16 @@ void AddLineNotes(const NeuronTotals& totals, AnalysisAnswer& answer) {
          std::to_string(totals.dropped_events) +
              " events of the Neuron runtime were dropped during the capture: times are those of what is left"});
   }
+  if (totals.unknown_rows > 0) {
+    answer.AddTrust({"executions_unsure",
+                     std::to_string(totals.unknown_rows) +
+                         " rows of executions tell neither an id nor a time, and a NeuronCore may have several "
+                         "physical ones: each counts as an execution, and nc_ns may count one time several times"});
+  }
+  if (totals.is_cut) {
+    answer.AddTrust({"trace_cut", "a file of the trace ends in the middle: times are those of what is before"});
+  }
+  note(totals.by_overlap, "executions have no id in the trace: rows of several physical cores that overlap are one");
   note(totals.odd_lnc, "executions have another number of physical cores than the others (" +
                            std::to_string(totals.lnc) + "): a row of theirs was lost");
   note(totals.unknown_executions, "executions have lost their begin or end: how long they took is not known");
@@ -221,7 +232,7 @@ Result<NeuronLines> LinesOfRanks(const AnalysisTraces& traces, const std::set<st
       const AnalysisAnswer::Row before{rank.run, ValueOf(rank.rank)};
       RETURN_IF_ERROR(AddLineRows(kRankLineRows, lines, before, *answer));
       AnalysisAnswer::Row row = before;
-      const AnalysisAnswer::Row totals = TotalsRow(lines.totals);
+      const AnalysisAnswer::Row totals = TotalsRow(lines);
       row.insert(row.end(), totals.begin(), totals.end());
       RETURN_IF_ERROR(answer->AddRow(kLineTotals, std::move(row)));
     }
@@ -232,6 +243,22 @@ Result<NeuronLines> LinesOfRanks(const AnalysisTraces& traces, const std::set<st
     }
   }
   return all;
+}
+
+// Why no kernel call is known, and what to do about it.
+std::string WhyNoCalls(const AnalysisTraces& traces, const NeuronTotals& totals) {
+  bool is_recording = false;
+  for (const TracePart& part : traces.parts()) is_recording |= part.reader->IntegerFact("neuron.calls").has_value();
+  const bool has_events = totals.rows > 0 || totals.all.host_calls > 0;
+  if (is_recording) {
+    return "no kernel call was recorded: nothing tells which source line an execution is of. spike.SpikeModel is "
+           "recorded by itself; others by python -m kprof.neuron --wrap MODULE:PATH, or by kprof.neuron.record() in "
+           "the program" +
+           std::string(has_events ? "; table kernels has models" : "");
+  }
+  if (has_events)
+    return "no kernel calls: nothing tells which source line an execution is of; table kernels has models";
+  return "nothing of a Neuron runtime: import its system trace, or a kernel profile of nkipy";
 }
 
 Result<AnalysisAnswer> AnswerLines(const AnalysisTraces& traces, const AnalysisOptions& options,
@@ -263,14 +290,10 @@ Result<AnalysisAnswer> AnswerLines(const AnalysisTraces& traces, const AnalysisO
                                                  " times as long as without the profiler: read corrected_nrt_ns"});
     }
   }
-  if (totals.rows == 0 && totals.all.calls == 0 && totals.all.host_calls == 0) {
-    answer.AddNote("nothing of a Neuron runtime: import its system trace, or a kernel profile of nkipy");
-  } else if (totals.all.calls == 0) {
-    answer.AddNote("no kernel calls: nothing tells which source line an execution is of; table kernels has models");
-  }
+  if (totals.all.calls == 0) answer.AddNote(WhyNoCalls(traces, totals));
   const std::optional<int64_t> corrected_ns = CorrectedNs(totals.all.nrt_ns, factor);
   answer.SetFacts({TotalJson(totals), RatioValue(totals.all.ratio()), std::string(totals.all.reading.word()),
-                   totals.all.reading.reason(), RatioValue(factor), ValueOf(corrected_ns)});
+                   lines.ReasonOfAll(), RatioValue(factor), ValueOf(corrected_ns)});
   return answer;
 }
 

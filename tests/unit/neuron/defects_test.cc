@@ -519,5 +519,87 @@ TEST_F(NeuronDefects, HostTimeThatAProfilerInflatesIsCorrected) {
   EXPECT_TRUE(traces_.Ask("findings").trust().empty());
 }
 
+// Codes of findings, in their order.
+std::vector<std::string> CodesOf(NeuronTraces& traces, const AnalysisAnswer& findings) {
+  std::vector<std::string> codes;
+  for (size_t i = 0; i < findings.rows(0).size(); ++i) {
+    codes.push_back(std::get<std::string>(traces.At(findings, 0, i, "code")));
+  }
+  return codes;
+}
+
+// A program that waits for a core before it begins with the next one.
+TEST_F(NeuronDefects, TimeOfAnotherCoreIsNotTheProgramsOwn) {
+  MadeProfile profile;
+  for (int i = 0; i < 10; ++i) {
+    profile.Event("nrt_execute", 100 + i, i * 100, i * 100 + 95, "", i % 2)
+        .Core(i, i * 100 + 5, i * 100 + 90, i % 2, i, i % 2);
+  }
+  traces_.Add(profile.Text());
+  const AnalysisAnswer idle = traces_.Ask("device-idle");
+  const size_t cores = traces_.Table("cores");
+  EXPECT_EQ(traces_.Number(idle, cores, 0, "unattributed_ns"), 520 * kMs / 10);
+  EXPECT_EQ(traces_.Number(idle, cores, 0, "other_core_ns"), 5 * 95 * kMs / 10);
+  EXPECT_EQ(traces_.Number(idle, cores, 1, "other_core_ns"), 5 * 95 * kMs / 10);
+  EXPECT_EQ(traces_.Number(idle, traces_.Table("ranks"), 0, "other_core_ns"), 10 * 95 * kMs / 10);
+  const AnalysisAnswer findings = traces_.Ask("findings");
+  const std::vector<std::string> codes = CodesOf(traces_, findings);
+  EXPECT_THAT(codes, Contains("neuron_cores_in_turns"));
+  EXPECT_THAT(codes, testing::Not(Contains("neuron_host_bound")));
+}
+
+TEST_F(NeuronDefects, LinesThatDifferAreMixed) {
+  MadeProfile profile;
+  profile.Call("/w/m.py", 1, "attn_fwd").Call("/w/m.py", 2, "up_proj").Call("/w/m.py", 1, "attn_fwd");
+  for (const int i : {0, 2})
+    profile.Event("nrt_execute", 50 + i, i * 100, i * 100 + 60).Core(i, i * 100 + 10, i * 100 + 50, 0, i);
+  profile.Event("nrta_execute_schedule", 51, 100, 101).Core(1, 110, 150, 0, 1);
+  traces_.Add(profile.Text());
+  const AnalysisAnswer lines = traces_.Ask("lines");
+  EXPECT_EQ(std::get<std::string>(traces_.Fact(lines, "reading")), "undecidable");
+  EXPECT_EQ(std::get<std::string>(traces_.Fact(lines, "reason")),
+            "mixed: attn_fwd sync; up_proj async (2 calls sync, 1 async)");
+  const AnalysisAnswer summary = traces_.Ask("summary");
+  EXPECT_THAT(std::get<std::string>(traces_.At(summary, traces_.Table("neuron_runtime"), 0, "says")),
+              HasSubstr("host's calls, mixed: attn_fwd sync; up_proj async"));
+  const AnalysisAnswer findings = traces_.Ask("findings");
+  EXPECT_THAT(CodesOf(traces_, findings), Contains("neuron_sync_execution"));
+}
+
+TEST_F(NeuronDefects, AnOuterCallSaysWhichInnerOneHasItsTime) {
+  const auto call = [](const char* file, int line, int64_t start, int64_t end) {
+    return std::string(R"({"filename":")") + file + R"(","lineno":)" + std::to_string(line) +
+           R"(,"kernel_name":"k","thread_id":1,"start_ns":)" + std::to_string(1'780'000'000'000'000'000 + start) +
+           R"(,"end_ns":)" + std::to_string(1'780'000'000'000'000'000 + end) + "}";
+  };
+  std::string text = MadeProfile().Event("nrt_execute", 1, 1, 10).Core(0, 2, 9, 0, 0).Text();
+  text.replace(text.find("[]"), 2,
+               "[" + call("/w/a.py", 1, 0, 3 * kMs) + "," + call("/w/lib.py", 5, 10, 2 * kMs) + "]");
+  traces_.Add(text);
+  const AnalysisAnswer lines = traces_.Ask("lines");
+  ASSERT_EQ(lines.rows(0).size(), 2u);
+  EXPECT_EQ(std::get<std::string>(traces_.At(lines, 0, 0, "file")), "/w/lib.py");
+  EXPECT_EQ(std::get<std::string>(traces_.At(lines, 0, 1, "reason")), "its inner calls have it: /w/lib.py:5");
+}
+
+TEST_F(NeuronDefects, ARecordingWithoutCallsSaysHowToRecordThem) {
+  traces_.Add(R"({"kernel_calls":[],"events_json":"","wall_start_ns":0,"wall_stop_ns":0})");
+  EXPECT_THAT(
+      traces_.Ask("lines").notes(),
+      testing::ElementsAre(testing::AllOf(HasSubstr("no kernel call was recorded"), HasSubstr("--wrap MODULE:PATH"))));
+}
+
+TEST_F(NeuronDefects, AFileThatIsCutIsNotARingThatIsSmall) {
+  const std::string whole = MadeProfile().Core(0, 0, 50, 0, 0).Core(1, 60, 100, 0, 1).Text();
+  traces_.Add(whole.substr(0, whole.size() - 200));
+  const AnalysisAnswer findings = traces_.Ask("findings");
+  const std::vector<std::string> codes = CodesOf(traces_, findings);
+  EXPECT_THAT(codes, Contains("neuron_trace_cut"));
+  EXPECT_THAT(codes, testing::Not(Contains("neuron_events_lost")));
+  const AnalysisAnswer lines = traces_.Ask("lines");
+  ASSERT_EQ(lines.trust().size(), 1u);
+  EXPECT_EQ(lines.trust()[0].code, "trace_cut");
+}
+
 }  // namespace
 }  // namespace kprof

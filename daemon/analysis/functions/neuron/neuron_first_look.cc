@@ -58,14 +58,14 @@ std::string SentenceOf(const NeuronRuntimeLook& look) {
     text +=
         (look.cores == 1 ? "the device ran " : "its " + std::to_string(look.cores) + " NeuronCores ran, added up, ") +
         MillisText(*look.busy_ns) + " of " + MillisText(*look.wall_ns) + " (" +
-            PercentWords(PercentOfNs(*look.busy_ns, *look.wall_ns)) + "), " + std::to_string(look.executions) +
-            (look.executions == 1 ? " execution" : " executions");
+        PercentWords(PercentOfNs(*look.busy_ns, *look.wall_ns)) + "), " + std::to_string(look.executions) +
+        (look.executions == 1 ? " execution" : " executions");
     if (look.line_percent) {
       text += "; most of it for " + (look.kernel.empty() ? std::string("a kernel") : look.kernel) + " at " + look.file +
               ":" + (look.line ? std::to_string(*look.line) : std::string("?")) + " (" +
               PercentWords(look.line_percent) + ")";
     }
-    text += "; " + MillisText(look.nrt_ns) + " in the host's calls, " + look.reading;
+    text += "; " + MillisText(look.nrt_ns) + " in the host's calls, " + look.reading_says;
     if (!look.idle_cause.empty()) {
       text += "; of the idle time most is " + look.idle_cause + " (" + PercentWords(look.idle_percent) + ")";
     }
@@ -85,6 +85,7 @@ Result<NeuronRuntimeLook> LookAtRank(const AnalysisTraces& traces, const NeuronR
   look.nc_ns = all.nc_ns;
   look.nrt_ns = all.nrt_ns;
   look.reading = std::string(all.reading.word());
+  look.reading_says = lines.ReadingOfAll();
   look.command = "kprofctl analyze lines " + rank.run;
   TakeLongestLine(lines, look);
   std::vector<std::string> notes;

@@ -24,7 +24,8 @@ struct NeuronRuntimeLook {
   int64_t executions = 0;
   int64_t nc_ns = 0;
   int64_t nrt_ns = 0;
-  std::string reading;  // sync, async, undecidable
+  std::string reading;       // sync, async, undecidable
+  std::string reading_says;  // for people: NeuronLines::ReadingOfAll
   // The line that has most of the device's time.
   std::string kernel;
   std::string file;
