@@ -27,7 +27,7 @@ PAGE_EXAMPLE = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COMMENTED = re.compile(r"^#(?=\[|\w+ = )", re.MULTILINE)
 TABLE_OR_KEY = re.compile(r"^#?(?:\[+(\w+)\]+|(?:    )?(\w+) = )")
 # What the code says is in a run's trust: a literal, or the name of a constant.
-TRUST_CODE = re.compile(r"(?:(?:trust|reasons|broken)\.push_back\(\s*\{|AddTrust\(\{|TrustReason\{|Condition\{|Reasons \w+\()(\"\w+\"|k\w+),")
+TRUST_CODE = re.compile(r"(?:(?:trust|reasons|broken|left_out_)\.push_back\(\s*\{|AddTrust\(\s*\{|TrustReason\{|Condition\{|Reasons \w+\()(\"\w+\"|k\w+),")
 ASSIGNED_CODE = re.compile(r"(?:AddTrust\(|\bcode = )(k\w+)[,;]")
 TRUST_MAKER = re.compile(r"^[^\n]*\bTrustReason>? \w+\([^{;]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 RETURNED_CODE = re.compile(r"return \{+([^,{}]+),")
