@@ -72,8 +72,12 @@ struct SourceFormat {
   bool is_text = true;
   // It says more of a trace: imported beside that, it joins the run and the rank.
   bool joins_trace = false;
+  // Where all sources join a trace, it is the trace that the others join.
+  bool leads = false;
   // It is one of several tables in a folder, which are one trace of one rank together.
   bool is_table = false;
+  // It is one execution on a device: several are of one rank where nothing says another.
+  bool is_profile = false;
   // Other text may stand before it: a source that is said to be this is read as this, whatever it looks like.
   bool begins_anyhow = false;
   // Words for people about a file that looks like this.

@@ -230,8 +230,8 @@ std::string WhyLeftOut(const ImportPlan::Source& source, const Status& why) {
   return "'" + ClippedText(source.told_name, 200) + "' is no trace: " + ClippedText(why.why(), kWarningBytes);
 }
 
-// Two ranks never write the same bytes: one of them is a copy. But where it is said of each which rank it is, somebody
-// meant it.
+// Two ranks never write the same bytes: one of them is a copy. But where it is said of each which rank, or which
+// execution, it is, somebody meant it.
 Status CheckNoCopy(const ImportPlan& plan, const Read& read) {
   const std::vector<TracePartRow>& parts = read.imported.trace;
   const auto told_name = [&](size_t part) -> const std::string& { return plan.sources[read.sources[part]].told_name; };
@@ -243,6 +243,9 @@ Status CheckNoCopy(const ImportPlan& plan, const Read& read) {
     const std::optional<int64_t> one = parts[i].rank ? parts[i].rank : named[0];
     const std::optional<int64_t> other = parts[last].rank ? parts[last].rank : named[1];
     if (one && other && one != other) continue;
+    const std::optional<int64_t> execution = ExecutionInName(told_name(i));
+    const std::optional<int64_t> of_last = ExecutionInName(told_name(last));
+    if (execution && of_last && execution != of_last) continue;
     const auto quoted = [&](size_t part) { return "'" + ClippedText(told_name(part), 200) + "'"; };
     return Fail(ErrorCode::kBadInput, "import", quoted(i) + " and " + quoted(last) + " have the same bytes",
                 "give one of them: each file becomes a rank of the run");
@@ -280,8 +283,10 @@ Status NameParts(const ImportContext& context, Files& files, const Layout& layou
     const std::optional<int64_t>& said = imported.trace[i].rank;
     const SourceFormat* format = FindSourceFormat(imported.trace[i].source_format);
     const bool joins_trace = format != nullptr && format->joins_trace;
+    const bool leads = format != nullptr && format->leads;
     const bool is_table = format != nullptr && format->is_table;
-    sources.push_back({source.told_name, said ? said : source.joined_as, joins_trace, is_table});
+    const bool is_profile = format != nullptr && format->is_profile;
+    sources.push_back({source.told_name, said ? said : source.joined_as, joins_trace, leads, is_table, is_profile});
     if (!said && source.joined_as) AddTrust(kRankByName, source.name, JoinedByName(*source.joined_as), imported.trust);
   }
   const std::vector<PartRank> parts = RanksOf(sources);

@@ -1,5 +1,6 @@
 #include "daemon/runs/imports/part_ranks.h"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <set>
@@ -68,6 +69,13 @@ std::vector<std::string_view> PiecesOf(std::string_view name) {
   return pieces;
 }
 
+bool IsBehindExec(std::string_view text) {
+  constexpr std::string_view kWord = "exec";
+  if (text.ends_with('_') || text.ends_with('-')) text.remove_suffix(1);
+  if (!Lower(text).ends_with(kWord)) return false;
+  return text.size() == kWord.size() || !IsLetter(text[text.size() - kWord.size() - 1]);
+}
+
 class FreeRanks {
  public:
   // Nobody has it yet.
@@ -108,6 +116,15 @@ std::optional<NamedRank> RankInName(std::string_view name) {
   return of_file ? of_file : RankInName(folders.substr(folders.rfind('/') + 1));
 }
 
+std::optional<int64_t> ExecutionInName(std::string_view name) {
+  const std::vector<std::string_view> pieces = PiecesOf(name.substr(name.rfind('/') + 1));
+  for (size_t i = 1; i < pieces.size(); i += 2) {
+    size_t at = 0;
+    if (IsBehindExec(pieces[i - 1])) return TakeNumber(pieces[i], at);
+  }
+  return std::nullopt;
+}
+
 std::vector<std::optional<int64_t>> RanksInNames(const std::vector<std::string_view>& names) {
   std::vector<std::optional<NamedRank>> named;
   std::set<int64_t> behind_r;
@@ -140,6 +157,7 @@ std::vector<std::optional<int64_t>> RanksInWhichNamesDiffer(const std::vector<st
     }
   }
   if (!where) return ranks;
+  if (IsBehindExec(pieces[0][*where - 1])) return ranks;
   std::vector<std::optional<int64_t>> numbers;
   std::set<int64_t> different;
   for (const std::vector<std::string_view>& each : pieces) {
@@ -210,9 +228,12 @@ namespace {
 std::vector<PartRank> RanksOfWhole(const std::vector<SourceRank>& sources) {
   std::vector<SourceRank> traces;
   std::vector<std::string_view> joining;
+  const bool all_join =
+      std::all_of(sources.begin(), sources.end(), [](const SourceRank& source) { return source.joins_trace; });
+  const auto is_trace = [all_join](const SourceRank& source) { return all_join ? source.leads : !source.joins_trace; };
   for (const SourceRank& source : sources) {
-    if (!source.joins_trace) traces.push_back(source);
-    if (source.joins_trace) joining.push_back(source.name);
+    if (is_trace(source)) traces.push_back(source);
+    if (!is_trace(source)) joining.push_back(source.name);
   }
   if (traces.empty() || joining.empty()) return RanksOfTraces(sources);
   const std::vector<PartRank> of_traces = RanksOfTraces(traces);
@@ -223,7 +244,7 @@ std::vector<PartRank> RanksOfWhole(const std::vector<SourceRank>& sources) {
   size_t next_trace = 0;
   size_t next_joining = 0;
   for (const SourceRank& source : sources) {
-    if (!source.joins_trace) {
+    if (is_trace(source)) {
       parts.push_back(of_traces[next_trace++]);
       continue;
     }
@@ -248,27 +269,39 @@ std::vector<PartRank> RanksOfWhole(const std::vector<SourceRank>& sources) {
 std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
   std::vector<SourceRank> others;
   std::vector<std::string_view> tables;
+  std::vector<std::string_view> profiles;
+  const auto is_beside = [](const SourceRank& source) { return source.is_table || source.is_profile; };
   for (const SourceRank& source : sources) {
-    if (source.is_table) tables.push_back(source.name);
-    if (!source.is_table) others.push_back(source);
+    if (!is_beside(source)) others.push_back(source);
+    if (is_beside(source)) tables.push_back(source.name);
+    if (source.is_profile) profiles.push_back(source.name);
   }
   if (tables.empty()) return RanksOfWhole(sources);
   const std::vector<PartRank> of_others = others.empty() ? std::vector<PartRank>() : RanksOfWhole(others);
   const std::vector<std::optional<int64_t>> in_names = RanksInNames(tables);
+  const std::vector<std::optional<int64_t>> of_profiles = RanksInWhichNamesDiffer(profiles);
   std::set<std::string> taken;
   for (const PartRank& part : of_others) taken.insert(part.part);
   std::vector<PartRank> parts;
   size_t next_other = 0;
   size_t next_table = 0;
+  size_t next_profile = 0;
   for (const SourceRank& source : sources) {
-    if (!source.is_table) {
+    if (!is_beside(source)) {
       parts.push_back(of_others[next_other++]);
       continue;
     }
     PartRank& part = parts.emplace_back();
     part.rank = source.rank ? source.rank : in_names[next_table];
     ++next_table;
-    const std::string name = part.rank ? "rank" + std::to_string(*part.rank) : "trace";
+    std::optional<int64_t> execution;
+    if (source.is_profile) {
+      if (!part.rank) part.rank = of_profiles[next_profile];
+      ++next_profile;
+      execution = ExecutionInName(source.name);
+    }
+    std::string name = part.rank ? "rank" + std::to_string(*part.rank) : "trace";
+    if (execution) name = (part.rank ? name + "_" : "") + "exec" + std::to_string(*execution);
     part.part = name;
     for (int i = 2; !taken.insert(part.part).second; ++i) part.part = name + "_" + std::to_string(i);
   }

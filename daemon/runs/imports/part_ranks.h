@@ -23,17 +23,23 @@ std::optional<NamedRank> RankInName(std::string_view name);
 std::vector<std::optional<int64_t>> RanksInNames(const std::vector<std::string_view>& names);
 
 // The numbers of names that are alike but for one number (trace_2.json, trace_10.json; 0/trace.json, 1/trace.json), if
-// each name has a different one. None for other names, and for numbers as long as times and dates.
+// each name has a different one. None for other names, for numbers as long as times and dates, and for ExecutionInName.
 std::vector<std::optional<int64_t>> RanksInWhichNamesDiffer(const std::vector<std::string_view>& names);
+
+// The number behind "exec" in a file's name: 4 for "profile_rank_1_exec_4.view.json". It tells executions of one rank
+// apart.
+std::optional<int64_t> ExecutionInName(std::string_view name);
 
 struct SourceRank {
   std::string name;             // of the source
   std::optional<int64_t> rank;  // as it was asked for, or as the source itself says
   bool joins_trace = false;     // SourceFormat: it is a part of another source's rank
+  bool leads = false;           // SourceFormat: where all of them join a trace, the others join this one
   bool is_table = false;        // SourceFormat: tables are parts of one rank, but for those that say another
+  bool is_profile = false;      // SourceFormat: profiles of several executions are parts of one rank, as tables are
 };
 struct PartRank {
-  std::string part;  // its name: "trace", "rank3", "rank3_2"
+  std::string part;  // its name: "trace", "rank3", "rank3_2", "rank3_exec4"
   std::optional<int64_t> rank;
   std::string warning;    // empty: none
   const char* code = "";  // of the warning, in the run's trust
@@ -43,11 +49,12 @@ inline constexpr char kRankTwice[] = "rank_twice";       // another source has t
 
 // One part for each source, in their order. One that joins a trace is a part of the rank that it says or that is in its
 // name, `rank3_2`, else of the only other source's; of the first one's, with a warning, if there are several. Tables
-// are parts of the rank that they say or that is in their names, else of none: `trace`, `trace_2`. The rank
-// of one of several is the known one, else the one in its name, else the number in which the names of the remaining
-// ones differ, else the lowest free one. Sources that say one rank are parts of that rank, `rank3` and `rank3_2`, the
-// later ones with a warning. Where sources are only numbered in the order of the files, the first of them has a
-// warning.
+// are parts of the rank that they say or that is in their names, else of none: `trace`, `trace_2`. So are profiles, but
+// of several the number in which their names differ is a rank too; the execution in a name is in the part's, `exec4`.
+// The rank of one of several is the known one, else the one in its name, else the number in which the names of the
+// remaining ones differ, else the lowest free one. Sources that say one rank are parts of that rank, `rank3` and
+// `rank3_2`, the later ones with a warning. Where sources are only numbered in the order of the files, the first of
+// them has a warning.
 std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources);
 
 }  // namespace kprof

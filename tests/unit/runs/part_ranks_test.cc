@@ -120,11 +120,34 @@ TEST(RanksOf, MakesAPartOfARankOfWhatJoinsItsTrace) {
 }
 
 TEST(RanksOf, MakesPartsOfOneRankOfTables) {
-  const auto table = [](const char* name) { return SourceRank{name, std::nullopt, false, true}; };
+  const auto table = [](const char* name) { return SourceRank{name, std::nullopt, false, false, true}; };
   EXPECT_EQ(Text(RanksOf({table("a/Summary.parquet"), table("a/Metadata.parquet")})), "trace trace_2 ");
   EXPECT_EQ(Text(RanksOf({table("rank1/A.parquet"), table("rank1/B_0.parquet"), table("rank3/A.parquet")})),
             "rank1 rank1_2 rank3 ");
   EXPECT_EQ(Text(RanksOf({table("A.parquet"), {"profile.json", std::nullopt}})), "trace_2 trace ");
+}
+
+TEST(RanksOf, OfWhatJoinsATraceAloneAreThatOfTheOneThatLeads) {
+  const SourceRank system{"system_profile.json", std::nullopt, true, true};
+  const SourceRank lines{"scalene_profile.json", std::nullopt, true};
+  for (const PartRank& part : RanksOf({system, lines})) EXPECT_EQ(part.rank, std::nullopt);
+  EXPECT_EQ(Text(RanksOf({lines, system})), "trace_2 trace ");
+  EXPECT_EQ(Text(RanksOf({{"a.json", std::nullopt, true}, {"b.json", std::nullopt, true}})), "rank0! rank1 ");
+}
+
+TEST(RanksOf, TakesNoExecutionForARank) {
+  const auto profile = [](const char* name) { return SourceRank{name, std::nullopt, false, false, false, true}; };
+  EXPECT_EQ(Text(RanksOf({profile("profile_exec_2.view.json"), profile("profile_exec_4.view.json")})), "exec2 exec4 ");
+  EXPECT_EQ(Text(RanksOf({profile("profile_rank_0_exec_2.view.json"), profile("profile_rank_0_exec_4.view.json"),
+                          profile("profile_rank_1_exec_2.view.json")})),
+            "rank0_exec2 rank0_exec4 rank1_exec2 ");
+  const std::vector<PartRank> parts = RanksOf({profile("b.view.json"), profile("profile_exec_4.view.json")});
+  EXPECT_EQ(Text(parts), "trace exec4 ");
+  EXPECT_EQ(parts[0].rank, std::nullopt);
+  EXPECT_EQ(Text(RanksOf({profile("core0.json"), profile("core1.json")})), "rank0 rank1 ");
+  EXPECT_EQ(Text(RanksOf({profile("p_exec_2.json"), profile("p_exec_2.json")})), "exec2 exec2_2 ");
+  EXPECT_EQ(RanksInWhichNamesDiffer({"x_exec_2.json", "x_exec_4.json"}),
+            (std::vector<std::optional<int64_t>>{std::nullopt, std::nullopt}));
 }
 
 TEST(RanksOf, MakesPartsOfOneRankOfThoseThatSayTheSameAndInventsNone) {
