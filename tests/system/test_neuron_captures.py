@@ -107,11 +107,25 @@ class NeffTest(NeuronCaptureTest):
         profile = json.loads(self.artifact(run, "profile_exec_2.view.json"))
         self.assertTrue(profile["instruction"] and profile["summary"])
 
+    def parts(self, run):
+        return self.ctl.json("query", "--run", run["id"], "SELECT part, rank FROM trace ORDER BY part")["rows"]
+
     def test_several_executions_and_workers(self):
         run = self.capture("neuron", "file.neff", "--num-exec", "5", "--workers-per-node", "2", "--view", "summary")
         self.assertEqual([name for name in names_of(run) if name.endswith(".ntff")],
                          [f"profile_rank_{rank}_exec_{at}.ntff" for rank in (0, 1) for at in (2, 4)])
         self.assertIn("profile_rank_1_exec_4.view.json", names_of(run))
+        self.assertEqual(self.parts(run), [[f"rank{rank}_exec{at}", rank] for rank in (0, 1) for at in (2, 4)])
+        self.assertNotIn("rank_twice", [reason["code"] for reason in run["trust"]])
+
+    def test_an_execution_is_no_rank(self):
+        run = self.capture("neuron", "file.neff", "--num-exec", "6", "--view", "json")
+        self.assertEqual(self.parts(run), [["exec2", None], ["exec4", None], ["exec6", None]])
+        answer = self.ctl.json("analyze", "engines", run["id"])
+        rows = answer["result"]["engines"]
+        keys = {(row["engine"], row["core"], row["execution"]) for row in rows}
+        self.assertEqual(len(keys), len(rows))
+        self.assertEqual({row["execution"] for row in rows}, {2, 4, 6})
 
     def test_failures_say_what_to_do(self):
         for told, options, words in (

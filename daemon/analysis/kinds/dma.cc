@@ -198,7 +198,8 @@ std::vector<AnalysisColumn> WithTotals(std::vector<AnalysisColumn> columns) {
       {"mean_bytes", kReal, "bytes", "Of one"},
       {"hidden_ns", kInteger, "ns", "Of active_ns, in which an engine worked, too"},
       {"unhidden_ns", kInteger, "ns", "In which none did"},
-      {"core", kInteger, "", "The physical core within the logical one"}};
+      {"core", kInteger, "", "The physical core within the logical one"},
+      kExecutionColumn};
   columns.insert(columns.end(), totals.begin(), totals.end());
   return columns;
 }
@@ -239,7 +240,8 @@ AnalysisKind Dma() {
                    {"sum_ns", kInteger, "ns", "Of these together"},
                    {"is_spill", kBoolean, "", "Its source or destination is VIRTUAL"},
                    {"source", kText, "", "Of the first"},
-                   {"dest", kText, "", "Of the first"}}},
+                   {"dest", kText, "", "Of the first"},
+                   kExecutionColumn}},
                  {"tensors",
                   {{"run", kText, "", "The run", true},
                    {"rank", kInteger, "", "The rank"},
@@ -248,7 +250,8 @@ AnalysisKind Dma() {
                    {"size_bytes", kInteger, "bytes", "Of the tensor"},
                    {"moved_bytes", kInteger, "bytes", "By DMA; null: no row names it"},
                    {"factor", kReal, "", "moved_bytes / size_bytes: 1 is once"},
-                   {"excess_bytes", kInteger, "bytes", "moved_bytes beyond the size; null: it is no input"}}},
+                   {"excess_bytes", kInteger, "bytes", "moved_bytes beyond the size; null: it is no input"},
+                   kExecutionColumn}},
                  {"sizes",
                   {{"run", kText, "", "The run", true},
                    {"rank", kInteger, "", "The rank"},
@@ -258,7 +261,8 @@ AnalysisKind Dma() {
                    {"bytes", kInteger, "bytes", "Of these"},
                    {"percent", kReal, "percent", "bytes of all whose partitions are known"},
                    {"sum_ns", kInteger, "ns", "Of these together"},
-                   {"is_good", kBoolean, "", "4 KiB and more, as AWS advises"}}}},
+                   {"is_good", kBoolean, "", "4 KiB and more, as AWS advises"},
+                   kExecutionColumn}}},
       .answer = &AnswerDma};
 }
 

@@ -340,7 +340,8 @@ AnalysisKind Instructions() {
                    {"is_wait", kBoolean, "", "EVENT_SEMAPHORE: no work"},
                    {"flops", kInteger, "", "FLOP; null: the profile does not say"},
                    {"hbm_bytes", kInteger, "bytes", "Read and written; null, the same"},
-                   {"core", kInteger, "", "The physical core within the logical one"}}},
+                   {"core", kInteger, "", "The physical core within the logical one"},
+                   kExecutionColumn}},
                  {"lines",
                   {{"run", kText, "", "The run", true},
                    {"rank", kInteger, "", "The rank"},
@@ -355,7 +356,8 @@ AnalysisKind Instructions() {
                    {"wait_ns", kInteger, "ns", "For events before them"},
                    {"engines", kJson, "", "The ns of each engine"},
                    {"flops", kInteger, "", "FLOP; null: the profile does not say"},
-                   {"hbm_bytes", kInteger, "bytes", "Read and written; null, the same"}}},
+                   {"hbm_bytes", kInteger, "bytes", "Read and written; null, the same"},
+                   kExecutionColumn}},
                  {"slowest",
                   {{"run", kText, "", "The run", true},
                    {"rank", kInteger, "", "The rank"},
@@ -371,7 +373,8 @@ AnalysisKind Instructions() {
                    {"hlo", kText, "", "The operation of the graph"},
                    {"kind", kText, "", "REGULAR, TRANSPOSE"},
                    {"id", kInteger, "", "Of the row"},
-                   {"core", kInteger, "", "The physical core"}}}},
+                   {"core", kInteger, "", "The physical core"},
+                   kExecutionColumn}}},
       .answer = &AnswerInstructions};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -305,6 +306,16 @@ bool IsDeviceProfile(const TracePart& part) {
   return part.reader->TextFact(kNeuronProfileFact) == kNeuronDeviceProfile;
 }
 
+std::optional<int64_t> ExecutionOf(const PartReader& reader) {
+  const std::string name = reader.TextFact("source_name").value_or("");
+  constexpr std::string_view kWord = "exec_";
+  const size_t at = name.rfind(kWord);
+  int64_t number = 0;
+  if (at == name.npos || (at > 0 && std::isalnum(static_cast<unsigned char>(name[at - 1])) != 0)) return std::nullopt;
+  const auto [end, error] = std::from_chars(name.data() + at + kWord.size(), name.data() + name.size(), number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
 Result<std::vector<DeviceProfile>> FindDeviceProfiles(const AnalysisTraces& traces, const StopSignal& stop) {
   std::vector<DeviceProfile> profiles;
   std::map<std::pair<std::string, std::optional<int64_t>>, size_t> of_tables;
@@ -318,6 +329,7 @@ Result<std::vector<DeviceProfile>> FindDeviceProfiles(const AnalysisTraces& trac
       profiles.emplace_back();
       profiles.back().run = traces.run(i);
       profiles.back().rank = part.rank;
+      profiles.back().execution = ExecutionOf(*part.reader);
     }
     DeviceProfile& profile = profiles[place];
     profile.parts.push_back(i);

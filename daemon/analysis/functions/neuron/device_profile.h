@@ -50,8 +50,9 @@ struct ProfileWindow {
 struct DeviceProfile {
   std::string run;
   std::optional<int64_t> rank;
-  std::vector<size_t> parts;  // of the traces
-  std::string kernel;         // of the metrics; empty: there are none
+  std::optional<int64_t> execution;  // its number, as the name of its file says: profile_exec_4
+  std::vector<size_t> parts;         // of the traces
+  std::string kernel;                // of the metrics; empty: there are none
   // Numbers of the summary and of the metadata, with units normalised; of several kernels those of the first.
   std::map<std::string, double, std::less<>> counters;
   std::string instance_type;  // "inf2.xlarge"; empty: the profile does not say
@@ -64,6 +65,9 @@ struct DeviceProfile {
 // The parts of a profile that came as one file, or as a folder of tables for each run and rank.
 Result<std::vector<DeviceProfile>> FindDeviceProfiles(const AnalysisTraces& traces, const StopSignal& stop);
 bool IsDeviceProfile(const TracePart& part);
+
+// The number behind "exec" in the name of a device profile's file.
+std::optional<int64_t> ExecutionOf(const PartReader& reader);
 
 // "tensor" for Tensor, PE and the like; another name in small letters.
 std::string EngineNameOf(std::string_view name);

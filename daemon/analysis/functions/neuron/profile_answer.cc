@@ -25,6 +25,7 @@ Status AddProfileRow(const DeviceProfile& profile, size_t table, std::vector<Ana
                      AnalysisAnswer& answer) {
   AnalysisAnswer::Row row{profile.run, ValueOf(profile.rank)};
   row.insert(row.end(), std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
+  row.push_back(ValueOf(profile.execution));
   return answer.AddRow(table, std::move(row));
 }
 

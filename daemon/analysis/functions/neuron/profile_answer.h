@@ -23,7 +23,11 @@ struct AskedProfiles {
 Result<AskedProfiles> FindAskedProfiles(const AnalysisTraces& traces, const AnalysisOptions& options,
                                         AnalysisAnswer& answer, const StopSignal& stop);
 
-// Adds a row of a table whose first columns are run and rank.
+// The last column of a table of device profiles.
+inline constexpr AnalysisColumn kExecutionColumn{"execution", AnalysisType::kInteger, "",
+                                                 "Its number, as in profile_exec_4.ntff; null: nobody says it"};
+
+// Adds a row of a table whose first columns are run and rank, and whose last one is kExecutionColumn.
 Status AddProfileRow(const DeviceProfile& profile, size_t table, std::vector<AnalysisValue> values,
                      AnalysisAnswer& answer);
 
