@@ -241,7 +241,7 @@ Status Daemon::Rooms::Build(ServiceManager& manager) {
   run_context.trace_parts = &trace_parts;
   run_context.node_devices = &device_setup->devices();
   run_context.user_names = &user_names;
-  run_context.tool_path = config.devices.tool_path;
+  run_context.tool_path = VendorToolFolders(config.devices);
   run_context.ncu_folder = NcuFolderOf(config);
   Result<std::string> boot_id = ReadBootId(*files);
   if (boot_id.ok()) {
@@ -268,8 +268,13 @@ Status Daemon::Rooms::Build(ServiceManager& manager) {
   runs = std::make_unique<Runs>(run_context, run_options, last_id, std::move(recovered));
   revoked_access = std::make_unique<RevokedAccess>(loop, workers, *catalog, *runs, *audit);
   const bool is_system = config.mode == Mode::kSystem;
-  NodeInfo node{HostName(),      DaemonVersion(),          is_system ? "system" : "user", config.socket_path,
-                clock.unix_ns(), config.devices.tool_path, launch_setup->own_children()};
+  NodeInfo node{HostName(),
+                DaemonVersion(),
+                is_system ? "system" : "user",
+                config.socket_path,
+                clock.unix_ns(),
+                VendorToolFolders(config.devices),
+                launch_setup->own_children()};
   rpc = std::make_unique<ServiceContext>(ServiceContext{loop,
                                                         clock,
                                                         workers,

@@ -60,6 +60,11 @@ void ReadDevices(const toml::table& table, ConfigErrors& complaints, DevicePolic
   reader.Finish();
 }
 
+std::string VendorToolFolders(const DevicePolicy& devices) {
+  const bool are_both = !devices.neuron_tools.empty() && !devices.tool_path.empty();
+  return devices.neuron_tools + (are_both ? ":" : "") + devices.tool_path;
+}
+
 void TakeDeviceVariables(DevicePolicy& devices) {
   const auto take = [](const char* name, std::string& setting) {
     const char* value = std::getenv(name);

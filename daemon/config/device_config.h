@@ -16,12 +16,16 @@ struct DevicePolicy {
   std::string nvml_library;  // empty: the usual one
   std::string dcgm_library;  // empty: the usual ones
   std::string tool_path;     // folders, with a colon between them: vendors' tools are looked for there, then in PATH
-  std::string neuron_tools;  // the folder of neuron-ls and neuron-monitor; empty: the usual places
+  std::string neuron_tools;  // the only folder of neuron-ls and neuron-monitor, the first of the others; empty: the
+                             // usual places
   std::string neuron_sysfs;  // the Neuron driver's tree; empty: the usual one
   std::string neuron_chip;   // Trainium2, or a type of instance, trn2.48xlarge; empty: the node tells
   std::string peaks_file;    // over the table that comes with kprofd; empty: none
   bool operator==(const DevicePolicy&) const = default;
 };
+
+// The folders of vendors' tools, with a colon between them: that of the Neuron tools, then tool_path.
+std::string VendorToolFolders(const DevicePolicy& devices);
 
 void ReadDevices(const toml::table& table, ConfigErrors& complaints, DevicePolicy& devices);
 

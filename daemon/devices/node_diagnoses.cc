@@ -230,7 +230,8 @@ std::vector<VendorTool> FindVendorTools(const std::string& tool_path, OwnChildre
 
 // What there is, then what is too old or missing for which of our tools. On a node without the vendor's driver
 // nobody misses it.
-void AddTools(const std::string& tool_path, OwnChildren* own, const std::string& root, std::vector<Diagnosis>& found) {
+void AddTools(const std::string& tool_path, OwnChildren* own, const std::string& root, bool has_neuron_device,
+              std::vector<Diagnosis>& found) {
   const std::vector<VendorTool> tools = FindVendorTools(tool_path, own, root);
   std::string text;
   for (const VendorTool& tool : tools) {
@@ -249,7 +250,15 @@ void AddTools(const std::string& tool_path, OwnChildren* own, const std::string&
                             usable.remedy()));
   }
   const bool has_nvidia = ReadLine(root + "/proc/driver/nvidia/version").has_value();
-  const bool has_neuron = ReadLine(root + "/sys/module/neuron/version").has_value();
+  const bool has_neuron = has_neuron_device || ReadLine(root + "/sys/module/neuron/version").has_value();
+  const auto neurons =
+      std::find_if(tools.begin(), tools.end(), [](const VendorTool& tool) { return tool.name.starts_with("neuron"); });
+  if (!has_neuron && neurons != tools.end()) {
+    found.push_back(
+        Ok("neuron_driver", "there is neither a Neuron driver nor a Neuron device, though there is " + neurons->name +
+                                ": profiles can be viewed and imported here; to capture on a device install "
+                                "aws-neuronx-dkms on a Neuron instance"));
+  }
   for (const char* name : kTools) {
     const bool is_there =
         std::any_of(tools.begin(), tools.end(), [&](const VendorTool& tool) { return tool.name == name; });
@@ -258,21 +267,23 @@ void AddTools(const std::string& tool_path, OwnChildren* own, const std::string&
     const bool has_driver = is_neurons ? has_neuron : has_nvidia;
     const std::string check = std::string("tool_") + name;
     const std::string needed = "captures with " + ToolsThatRun(name) + " need it";
-    found.push_back(has_driver
-                        ? Warning(check, std::string("there is no ") + name + "; " + needed, RemedyForMissing(name))
-                        : Ok(check, std::string(is_neurons ? "no Neuron driver, so no " : "no NVIDIA driver, so no ") +
-                                        name + "; " + needed));
+    found.push_back(
+        has_driver
+            ? Warning(check, std::string("there is no ") + name + "; " + needed, RemedyForMissing(name))
+            : Ok(check, std::string(is_neurons ? "no Neuron driver or device, so no " : "no NVIDIA driver, so no ") +
+                            name + "; " + needed));
   }
 }
 
 }  // namespace
 
-std::vector<Diagnosis> DiagnoseNode(const std::string& tool_path, OwnChildren* own, const std::string& root) {
+std::vector<Diagnosis> DiagnoseNode(const std::string& tool_path, OwnChildren* own, const std::string& root,
+                                    bool has_neuron_device) {
   std::vector<Diagnosis> found = {CheckGovernor(root), CheckTurbo(root),      CheckClockSource(root), CheckLoad(root),
                                   CheckSwap(root),     CheckPerfEvents(root), CheckOpenFiles()};
   AddDrivers(root, found);
   AddProfilerPermission(root, found);
-  AddTools(tool_path, own, root, found);
+  AddTools(tool_path, own, root, has_neuron_device, found);
   return found;
 }
 

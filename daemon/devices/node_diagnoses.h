@@ -21,8 +21,9 @@ struct Diagnosis {
 };
 
 // `tool_path`: folders, with a colon between them, where vendors' tools are looked for before PATH.
-// `own`: where children of this process are entered; null: nowhere.
+// `own`: where children of this process are entered; null: nowhere. `has_neuron_device`: one was found, whatever the
+// driver says.
 std::vector<Diagnosis> DiagnoseNode(const std::string& tool_path = "", OwnChildren* own = nullptr,
-                                    const std::string& root = "");
+                                    const std::string& root = "", bool has_neuron_device = false);
 
 }  // namespace kprof

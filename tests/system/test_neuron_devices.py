@@ -119,6 +119,19 @@ class FoundTest(NeuronTest):
             self.assertEqual(session["trust"], [], policy)
             self.ctl.run("session", "close", session["id"])
 
+    def test_a_run_on_it_has_no_clocks(self):
+        self.begin()
+        for options in ((), ("--clocks", "lock")):
+            run = self.ctl.capture("true", options=("--device", "neuron0", *options))
+            self.assertEqual((run["device"], run["clocks"]), (["neuron0"], "none"))
+
+    def test_a_missing_program_is_told_where_a_device_is_and_its_folder_is_looked_into(self):
+        self.begin()
+        checks = {check["check"]: check for check in self.ctl.json("doctor")["diagnoses"]}
+        self.assertEqual(checks["tool_neuron-explorer"]["level"], "warning")
+        self.assertIn("aws-neuronx-tools", checks["tool_neuron-explorer"]["remedy"])
+        self.assertIn(os.path.join(self.node.tools, "neuron-ls"), checks["tools"]["message"])
+
     def test_its_peaks_are_known(self):
         self.begin(chip="trn1")
         peaks = {(peak["quantity"], peak["dtype"]): peak["value"] for peak in self.devices()["neuron0"]["peaks"]}

@@ -385,7 +385,10 @@ grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext*
   if (call->refused()) return call;
   auto diagnose_the_rest = [this, call, response] {
     call->EndOnWorker(context_.bulk, [this, response, health = context_.health.text] {
-      for (const Diagnosis& diagnosis : DiagnoseNode(context_.node.tool_path, context_.node.own)) {
+      const std::shared_ptr<const DeviceList> list = context_.devices.now();
+      const bool has_neuron = std::any_of(list->all().begin(), list->all().end(),
+                                          [](const Device& device) { return device.kind == DeviceKind::kNeuron; });
+      for (const Diagnosis& diagnosis : DiagnoseNode(context_.node.tool_path, context_.node.own, "", has_neuron)) {
         AddDiagnosis(diagnosis, *response);
       }
       return DiagnoseStorage(context_, health, caller().uid, *response);

@@ -51,6 +51,16 @@ Result<std::vector<std::string>> DevicesForTool(const RunRequest& request, const
   return chosen;
 }
 
+// A Neuron device has no clock that anybody could lock, so a run on such devices alone has none.
+std::string ClocksOf(std::string_view policy, const std::vector<std::string>& chosen, const DeviceList& devices) {
+  const auto has_no_clock = [&](const std::string& id) {
+    return std::any_of(devices.all().begin(), devices.all().end(),
+                       [&](const Device& device) { return device.id == id && device.kind == DeviceKind::kNeuron; });
+  };
+  const bool has_none = !chosen.empty() && std::all_of(chosen.begin(), chosen.end(), has_no_clock);
+  return has_none ? "none" : std::string(policy);
+}
+
 }  // namespace
 
 Result<RunPlace> PlaceByItself(const RunRequest& request, const Tool& tool, const DeviceList& devices) {
@@ -58,9 +68,11 @@ Result<RunPlace> PlaceByItself(const RunRequest& request, const Tool& tool, cons
   place.clocks = request.clocks.empty() ? tool.needs.clocks : request.clocks;
   if (!request.device.empty() || tool.needs.device_kind.empty()) {
     ASSIGN_OR_RETURN(place.devices, devices.Select(request.device, request.environment));
+    place.clocks = ClocksOf(place.clocks, place.devices, devices);
     return place;
   }
   ASSIGN_OR_RETURN(place.devices, DevicesForTool(request, tool, devices));
+  place.clocks = ClocksOf(place.clocks, place.devices, devices);
   if (place.devices.empty() && request.clocks.empty()) place.clocks = "none";
   return place;
 }
@@ -78,8 +90,8 @@ Result<RunPlace> PlaceInSession(const RunRequest& request, const SessionRow* ses
                 "leave out --clocks, or --session");
   }
   RunPlace place;
-  place.clocks = session->clocks;
   ASSIGN_OR_RETURN(place.devices, SelectWithin(*session, devices, request.device));
+  place.clocks = ClocksOf(session->clocks, place.devices, devices);
   place.trust = session->trust;
   return place;
 }

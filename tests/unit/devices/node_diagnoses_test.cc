@@ -122,6 +122,20 @@ TEST(Diagnoses, NamesTheToolsThatItFindsWithTheVersionThatTheyTell) {
   EXPECT_THAT(tools.Told(), HasSubstr("dcgmi (" + tools.folder() + "/dcgmi)"));
 }
 
+TEST(Diagnoses, WarnsOfAMissingNeuronToolWhereADeviceWasFound) {
+  FakeTools tools;
+  tools.Write("neuron-ls", "echo 'neuron-ls v2.20.17.0'\n");
+  const auto all = [&](bool has_device) {
+    return DiagnoseNode(tools.folder(), nullptr, tools.root().path(), has_device);
+  };
+  const Diagnosis missing = Find(all(true), "tool_neuron-explorer");
+  EXPECT_EQ(missing.level, DiagnosisLevel::kWarning);
+  EXPECT_THAT(missing.remedy, HasSubstr("aws-neuronx-tools"));
+  EXPECT_EQ(Find(all(false), "tool_neuron-explorer").level, DiagnosisLevel::kOk);
+  EXPECT_THAT(Find(all(false), "neuron_driver").message, HasSubstr("though there is neuron-ls"));
+  for (const Diagnosis& one : all(true)) EXPECT_NE(one.check, "neuron_driver") << one.message;
+}
+
 TEST(Diagnoses, FindsTheVersionInWhatToolsPrint) {
   FakeTools tools;
   tools.Write("nsys", "echo 'NVIDIA Nsight Systems version 2024.4.2.133-244234382004v0'\n");

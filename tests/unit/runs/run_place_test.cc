@@ -23,7 +23,8 @@ RunPlace PlaceOn(std::vector<Device> devices, RunRequest request) {
 
 TEST(PlacesOfRuns, OfANeuronToolHaveItsDevices) {
   EXPECT_THAT(PlaceOn({kFirstChip, kSecondChip}, {.tool = "neuron"}).devices, ElementsAre("neuron0"));
-  EXPECT_EQ(PlaceOn({kFirstChip}, {.tool = "neuron"}).clocks, "lock");
+  EXPECT_EQ(PlaceOn({kFirstChip}, {.tool = "neuron"}).clocks, "none");
+  EXPECT_EQ(PlaceOn({kFirstChip}, {.tool = "command", .device = "neuron0", .clocks = "lock!"}).clocks, "none");
   EXPECT_THAT(PlaceOn({kGpu, kFirstChip}, {.tool = "neuron"}).devices, ElementsAre("neuron0"));
   EXPECT_THAT(
       PlaceOn({kFirstChip, kSecondChip}, {.tool = "neuron-system", .environment = {"NEURON_RT_VISIBLE_CORES=2-3"}})
