@@ -33,13 +33,15 @@ int RunKprofctl(const std::vector<std::string>& args, Output& output, int64_t re
     output.ReportError(node.status(), line->global.json);
     return ExitStatusOf(node.status().code());
   }
-  VerbContext context{line->global, output, ConnectTo(*node, line->global), reconnect_ms, node->has_value()};
+  int own_exit_status = 0;
+  VerbContext context{line->global, output,           ConnectTo(*node, line->global),
+                      reconnect_ms, &own_exit_status, node->has_value()};
   Status status = std::visit([&](const auto& verb_args) { return RunVerb(verb_args, context); }, line->verb);
   Status flushed = output.Flush();
   if (status.ok()) status = flushed;
   if (status.ok()) return 0;
   output.ReportError(status, line->global.json);
-  return ExitStatusOf(status.code());
+  return own_exit_status != 0 ? own_exit_status : ExitStatusOf(status.code());
 }
 
 }  // namespace kprof::cli

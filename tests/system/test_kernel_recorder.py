@@ -252,6 +252,14 @@ class RanksTest(RecorderTest):
         self.assertEqual(out, "ran ['1']\n")
         self.assertEqual(os.listdir(self.folder).count("model.py"), len(os.listdir(self.folder)))
 
+    def test_a_capture_finds_the_package(self):
+        kprof_testing.need_programs()
+        daemon = self.enterContext(kprof_testing.running_daemon())
+        environment = {**daemon.ctl.environment, "PYTHONPATH": RUNTIME, "KPROF_NRT_LIBRARY": LIBRARY}
+        run = daemon.ctl.capture(sys.executable, "-m", "kprof.neuron", "--no-scalene", "model.py", "1", env=environment, cwd=self.folder)
+        self.assertEqual(run["state"], "done")
+        self.assertIn("kernel_profile.json", [artifact["name"] for artifact in run["artifacts"]])
+
     def test_a_run_of_kprof_gets_it_into_its_folder(self):
         os.mkdir(self.path("out"))
         self.run_recorded("--no-scalene", "model.py", "1", environment={"KPROF_OUTPUT_DIR": self.path("out")})

@@ -122,8 +122,46 @@ class RankExecTest(unittest.TestCase):
 
     def test_the_exit_code_is_the_ranks_and_the_job_has_a_name(self):
         self.begin(chip="inf2", devices=1)
-        self.ends([self.start(0, 1, "--job", "night", EXIT=3)], expect=kprof_testing.EXIT["command_failed"])
+        self.ends([self.start(0, 1, "--job", "night", EXIT=3)], expect=3)
         self.assertEqual(self.runs("night")[0]["exit_code"], 3)
+
+    def test_a_rank_that_fails_is_named(self):
+        self.begin(chip="inf2", devices=2)
+        processes = [self.start(0, 2, "--job", "night"), self.start(1, 2, "--job", "night", EXIT=3)]
+        self.assertEqual([process.wait(2 * kprof_testing.LIMIT_S) for process in processes], [0, 3])
+        for process in processes:
+            process.communicate()
+        runs = self.runs("night")
+        answer = self.ctl.json("analyze", "lines", "label:job=night")
+        self.assertEqual(answer["run"], [runs[0]["id"], runs[1]["id"]])  # by rank, whichever began first
+        [failed] = [reason["message"] for reason in answer["trust"] if reason["code"] == "run_failed"]
+        self.assertIn("rank 1: the run failed: command_failed", failed)
+        of_one = self.ctl.json("analyze", "lines", runs[1]["id"])
+        self.assertIn("run_failed", [reason["code"] for reason in of_one["trust"]])
+
+    def test_a_name_used_twice_is_its_newest_launch(self):
+        self.begin(chip="inf2", devices=2)
+        meet = os.path.join(self.folder, "meet")
+        for _ in range(2):
+            self.ends([self.start(rank, 2, "--job", "same") for rank in range(2)])
+            for name in os.listdir(meet):
+                os.remove(os.path.join(meet, name))
+        ids = [run["id"] for run in self.ctl.json("runs")["runs"]]  # the newest first
+        answer = self.ctl.json("analyze", "lines", "label:job=same")
+        self.assertEqual(sorted(answer["run"]), sorted(ids[:2]))
+        self.assertEqual([line["calls"] for line in answer["result"]["lines"] if line["kernel"]], [2])
+        [twice] = [reason["message"] for reason in answer["trust"] if reason["code"] == "rank_twice"]
+        self.assertIn("2 of 4 runs are left out", twice)
+        merged = os.path.join(self.folder, "merged.json")
+        said = self.ctl.run("export", "label:job=same", "--format", "scalene", "-o", merged).err.decode()
+        self.assertIn("2 of 4 runs are left out", said)
+        with open(merged, encoding="utf-8") as file:
+            [lines] = [file["lines"] for name, file in json.load(file)["files"].items() if name.endswith("/train.py")]
+        self.assertEqual([line["nc_execute_count"] for line in lines if "nc_execute_count" in line], [2])
+        error = self.ctl.run("--json", "export", "label:job=same", "--format", "chrome", "-o", merged, expect="usage").error
+        self.assertIn("--format scalene alone", error["message"])
+        error = self.ctl.run("--json", "report", "label:job=same", expect="usage").error
+        self.assertIn("kprofctl analyze lines label:K=V", error["remedy"])
 
     def test_what_is_no_python_program_is_captured_as_it_is(self):
         self.begin(chip="inf2", devices=1)
@@ -177,7 +215,7 @@ class RankExecTest(unittest.TestCase):
         jobs = {run["labels"]["job"] for run in runs}
         self.assertEqual((len(runs), len(jobs)), (4, 2))
         for job in jobs:
-            ids = [run["id"] for run in reversed(runs) if run["labels"]["job"] == job]
+            ids = [run["id"] for run in sorted(runs, key=lambda run: run["labels"]["rank"]) if run["labels"]["job"] == job]
             answer = self.ctl.json("analyze", "lines", f"label:job={job}")
             self.assertEqual(answer["run"], ids)
             self.assertEqual([line["calls"] for line in answer["result"]["lines"] if line["kernel"]], [2])

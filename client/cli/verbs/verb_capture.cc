@@ -13,6 +13,7 @@
 #include "client/cli/text/table.h"
 #include "client/cli/verbs/foreground_launch.h"
 #include "client/cli/verbs/measured_subject.h"
+#include "client/cli/verbs/recorder_place.h"
 #include "client/cli/verbs/run_summary.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/views/run_text.h"
@@ -197,6 +198,12 @@ Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args, bool on_another_
   spec.set_tool(args.tool);
   for (const std::string& word : args.command) spec.add_argv(word);
   spec.set_cwd(caller.cwd);
+  // `python3 -m kprof.neuron` finds the package as rank-exec does.
+  const std::string recorder = !on_another_node && RunsPackageKprof(args.command) ? RecorderBesideUs() : "";
+  if (!recorder.empty()) {
+    std::string& places = caller.environment["PYTHONPATH"];
+    places = PythonPathWithPackage(places, recorder);
+  }
   for (const auto& [name, value] : caller.environment) {
     v1::EnvironmentVariable& variable = *spec.add_environment();
     variable.set_name(name);
@@ -362,7 +369,9 @@ Status RunVerb(const HelpOfToolArgs& args, const VerbContext& context) {
   return OkStatus();
 }
 
-Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
+namespace {
+
+Status Capture(const CaptureArgs& args, const VerbContext& context, int* exit_status) {
   if (args.list) return PrintTools(context);
   if (args.detach) {
     ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args, context.on_another_node));
@@ -372,6 +381,10 @@ Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
     return OkStatus();
   }
   ASSIGN_OR_RETURN(v1::Run run, CaptureInForeground(args, context));
+  if (exit_status != nullptr && ErrorCodeByName(run.error().code()) == ErrorCode::kCommandFailed) {
+    if (run.has_exit_code()) *exit_status = run.exit_code();
+    if (run.has_signal()) *exit_status = 128 + run.signal();
+  }
   Output& output = context.output;
   if (context.global.json) {
     output.Write(RunJsonLine(run));
@@ -388,6 +401,16 @@ Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
   (void)output.Flush();
   if (run.state() == v1::RUN_STATE_FAILED && args.quiet && !context.global.json) NoteErrorOutput(run, context);
   return OutcomeOf(run);
+}
+
+}  // namespace
+
+Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
+  return Capture(args, context, nullptr);
+}
+
+Status CaptureAsCommand(const CaptureArgs& args, const VerbContext& context, int& exit_status) {
+  return Capture(args, context, &exit_status);
 }
 
 }  // namespace kprof::cli

@@ -1,16 +1,15 @@
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "client/cli/find_daemon.h"
+#include "client/cli/grammar/command_line.h"
 #include "client/cli/verbs/foreground_launch.h"
 #include "client/cli/verbs/python_probe.h"
 #include "client/cli/verbs/rank_command.h"
 #include "client/cli/verbs/rank_launcher.h"
+#include "client/cli/verbs/recorder_place.h"
 #include "client/cli/verbs/verbs.h"
 #include "kprof/v1/node.pb.h"
 #include "storage/base/readable_text.h"
@@ -20,20 +19,6 @@ namespace {
 
 constexpr char kCoresVariable[] = "NEURON_RT_VISIBLE_CORES";
 constexpr size_t kShownPathBytes = 200;
-
-// The recorder of kernel calls: in the build tree, or where the package installs it; empty: in neither.
-std::string RecorderBesideUs() {
-  const std::string folder = OwnFolder();
-  for (const char* place : {"/../python/kprof/neuron.py", "/../lib/python3/dist-packages/kprof/neuron.py"}) {
-    const std::string path = folder + place;
-    if (::access(path.c_str(), R_OK) != 0) continue;
-    char* real = ::realpath(path.c_str(), nullptr);
-    std::string found = real == nullptr ? path : real;
-    std::free(real);
-    return found;
-  }
-  return "";
-}
 
 // The command with the recorder in it, and its Python is asked first for what it needs: a rank that failed later would
 // leave the others waiting for it. Where rank 0 is on this node, each of the node's ranks asks for Scalene, so that all
@@ -77,18 +62,13 @@ Result<std::vector<LeasableDevice>> ListLeasable(const VerbContext& context) {
   return devices;
 }
 
-// This process becomes the capture: signals of the launcher reach it, and its exit code is the launcher's.
-Status BecomeCapture(const std::vector<std::string>& words, const GlobalOptions& global) {
-  std::vector<std::string> all = {"kprofctl"};
-  if (global.json) all.emplace_back("--json");
-  if (!global.socket.empty()) all.insert(all.end(), {"--socket", global.socket});
-  all.insert(all.end(), words.begin(), words.end());
-  std::vector<char*> argv;
-  argv.reserve(all.size() + 1);
-  for (std::string& word : all) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  ::execv("/proc/self/exe", argv.data());
-  return Fail(ErrorCode::kSpawnFailed, "start the capture of this rank", std::strerror(errno));
+// This process is the capture: signals of the launcher reach it, and the exit code of the rank is the launcher's.
+Status CaptureRank(const std::vector<std::string>& words, const VerbContext& context) {
+  ASSIGN_OR_RETURN(const CommandLine line, ParseCommandLine(words));
+  const auto* args = std::get_if<CaptureArgs>(&line.verb);
+  KPROF_CHECK(args != nullptr);
+  int ignored = 0;
+  return CaptureAsCommand(*args, context, context.own_exit_status == nullptr ? ignored : *context.own_exit_status);
 }
 
 }  // namespace
@@ -124,7 +104,7 @@ Status RunVerb(const RankExecArgs& args, const VerbContext& context) {
     for (const int core : place.cores) cores += (cores.empty() ? "" : ",") + std::to_string(core);
     ::setenv(kCoresVariable, cores.c_str(), 1);
   }
-  return BecomeCapture(RankCaptureWords(args, rank, place, command), context.global);
+  return CaptureRank(RankCaptureWords(args, rank, place, command), context);
 }
 
 }  // namespace kprof::cli

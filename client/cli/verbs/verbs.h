@@ -19,8 +19,14 @@ struct VerbContext {
   // A new connection to the daemon; may be called from any thread.
   RunFollower::Connect connect;
   int64_t reconnect_ms = 10'000;
+  // Where a verb sets it, kprofctl ends with this and not with the status that its outcome has.
+  int* own_exit_status = nullptr;
   bool on_another_node = false;  // the daemon is: folders, variables and limits of this shell mean nothing there
 };
+
+// As RunVerb of its arguments; `exit_status`: that of the command, 128 and the signal where one ended it; stays as it
+// is where the run failed otherwise.
+Status CaptureAsCommand(const CaptureArgs& args, const VerbContext& context, int& exit_status);
 
 Status RunVerb(const PrintText& args, const VerbContext& context);
 Status RunVerb(const HelpOfToolArgs& args, const VerbContext& context);

@@ -260,7 +260,20 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
     const auto add = [&all](const TrustReason& reason) {
       if (std::find(all.begin(), all.end(), reason) == all.end()) all.push_back(reason);
     };
-    for (const RunRow& run : question_.runs()) std::for_each(run.trust.begin(), run.trust.end(), add);
+    const std::vector<RunRow>& runs = question_.runs();
+    const bool is_told = std::any_of(answer_->trust().begin(), answer_->trust().end(),
+                                     [](const TrustReason& reason) { return reason.code == "run_failed"; });
+    for (const RunRow& run : runs) {
+      // Of several runs each reason says whose it is.
+      const auto rank = run.labels.find("rank");
+      const std::string whose = runs.size() < 2            ? ""
+                                : rank == run.labels.end() ? "run " + run.id + ": "
+                                                           : "rank " + ClippedText(rank->second, 20) + ": ";
+      for (const TrustReason& reason : run.trust) add({reason.code, whose + reason.message});
+      if (run.error && run.state == RunState::kFailed && !is_told) {
+        add({"run_failed", whose + "the run failed: " + run.error->code + ": " + run.error->message});
+      }
+    }
     std::for_each(question_.left_out().begin(), question_.left_out().end(), add);
     std::for_each(answer_->trust().begin(), answer_->trust().end(), add);
     return all;

@@ -1,6 +1,7 @@
 #include "daemon/rpc/streams/download_sources.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "daemon/rpc/messages/run_message.h"
 #include "daemon/rpc/stream_limits.h"
 #include "daemon/rpc/streams/pull_stream.h"
+#include "daemon/rpc/streams/trace_question.h"
 #include "daemon/runs/audit/audited_calls.h"
 #include "daemon/runs/object_lookup.h"
 #include "storage/base/files.h"
@@ -165,6 +167,7 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
     if (bytes.empty()) {
       ended_ = true;
       message.set_sha256(sum_.Finish());
+      for (const std::string& note : left_out_) message.add_notes(ReadableText(note));
       for (const std::string& note : pipe_->TakeNotes()) message.add_notes(ReadableText(note));
       return Pulled::kMessage;
     }
@@ -175,8 +178,11 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
   }
 
  private:
+  using PartPlace = std::pair<std::string, std::optional<int64_t>>;  // its path, its rank
+
   Status Begin(v1::ExportRunResponse::Header& header, std::stop_token stop) {
     ASSIGN_OR_RETURN(const ExportFormat format, FindExportFormat(request_.format()));
+    if (TraceQuestion::IsLabel(request_.id())) return BeginOfLabel(header, format);
     RunRow run;
     {
       ASSIGN_OR_RETURN(ReaderPool::Lease reader, context_.catalog.readers().Borrow(stop));
@@ -190,16 +196,70 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
     header.set_run_id(run.id);
     header.set_file_name(FileName(run, chosen, format));
     header.set_parts(static_cast<int32_t>(run.trace.size()));
-    std::vector<std::pair<std::string, std::optional<int64_t>>> places;
+    std::vector<PartPlace> places;
     int64_t rows = 0;
     for (const TracePartRow& part : chosen) {
       places.emplace_back(context_.catalog.layout().TracePartPath(run.id, part.name), part.rank);
       rows += RowsOf(part);
     }
     header.set_rows(rows);
+    Write(std::move(places), format);
+    return OkStatus();
+  }
+
+  // Of all runs with a label, as ranks of a job that are runs of their own.
+  Status BeginOfLabel(v1::ExportRunResponse::Header& header, const ExportFormat& format) {
+    const std::string act = ActOn("export runs", request_.id());
+    if (format.name != "scalene") {
+      return Fail(ErrorCode::kUsage, act, "a label may name several runs, and --format scalene alone adds ranks up",
+                  "export one run, by its id: kprofctl runs --label K=V");
+    }
+    if (request_.has_part()) {
+      return Fail(ErrorCode::kUsage, act, "the ranks become one profile, and no folder of files",
+                  "name a file with -o");
+    }
+    TraceQuestion question(context_, caller_, "export");
+    google::protobuf::RepeatedPtrField<std::string> names;
+    names.Add(std::string(request_.id()));
+    RETURN_IF_ERROR(question.FindRuns(names, Rpc::kExportRun));
+    std::vector<PartPlace> places;
+    int64_t rows = 0;
+    for (const RunRow& run : question.runs()) {
+      const std::optional<int64_t> rank = RankInLabels(run);
+      for (const TracePartRow& part : run.trace) {
+        const std::optional<int64_t> of_part = part.rank ? part.rank : rank;
+        if (request_.has_rank() && of_part != request_.rank()) continue;
+        places.emplace_back(context_.catalog.layout().TracePartPath(run.id, part.name), of_part);
+        rows += RowsOf(part);
+      }
+    }
+    if (places.empty()) {
+      return Fail(ErrorCode::kUsage, act, "no run has rank " + std::to_string(request_.rank()), "leave --rank out");
+    }
+    for (const TrustReason& reason : question.left_out()) left_out_.push_back(reason.code + ": " + reason.message);
+    ASSIGN_OR_RETURN(Places::Place place, context_.limits.exports.Take(caller_.account(), act, "exports"));
+    place_.emplace(std::move(place));
+    header.set_run_id(request_.id());
+    header.set_file_name("runs-of-label" + std::string(format.file_ending));
+    header.set_parts(1);
+    header.set_rows(rows);
+    Write(std::move(places), format);
+    return OkStatus();
+  }
+
+  static std::optional<int64_t> RankInLabels(const RunRow& run) {
+    const auto label = run.labels.find("rank");
+    int64_t rank = 0;
+    if (label == run.labels.end()) return std::nullopt;
+    const std::string& text = label->second;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(rank) : std::nullopt;
+  }
+
+  void Write(std::vector<PartPlace> places, const ExportFormat& format) {
     std::vector<PathMap> path_maps;
     for (const v1::ExportRunRequest::PathMap& map : request_.path_maps()) path_maps.push_back({map.from(), map.to()});
-    auto write_all = [places, write = format.write, &cache = context_.trace_columns](
+    auto write_all = [places = std::move(places), write = format.write, &cache = context_.trace_columns](
                          const ExportSink& sink, const ExportWatch& watch) -> Status {
       std::vector<std::unique_ptr<PartReader>> open;
       std::vector<ExportPart> exported;
@@ -211,7 +271,6 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
       return write(exported, sink, watch);
     };
     pipe_.emplace(std::move(write_all), std::move(path_maps));
-    return OkStatus();
   }
 
   const ServiceContext& context_;
@@ -219,6 +278,7 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
   const v1::ExportRunRequest request_;
   std::optional<Places::Place> place_;
   std::optional<ExportPipe> pipe_;
+  std::vector<std::string> left_out_;  // of runs
   Sha256 sum_;
   bool ended_ = false;
 };

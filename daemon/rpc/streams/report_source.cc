@@ -125,7 +125,8 @@ class ReportSource final : public PullSource<v1::GetReportResponse> {
   static Status CheckIsOne(const TraceQuestion& question) {
     if (question.runs().size() == 1) return OkStatus();
     return Fail(ErrorCode::kUsage, "report", std::to_string(question.runs().size()) + " runs have this label",
-                "name one of them by its id");
+                "report one of them, by its id (kprofctl runs --label K=V); of all together: kprofctl analyze lines "
+                "label:K=V, kprofctl export label:K=V --format scalene");
   }
 
   // The name of the baseline in place of the run's; false: there is none.

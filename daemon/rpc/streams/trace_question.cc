@@ -1,6 +1,8 @@
 #include "daemon/rpc/streams/trace_question.h"
 
 #include <algorithm>
+#include <charconv>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +48,46 @@ std::string IdsOf(const std::vector<RunRow>& runs) {
   return text + (runs.size() > kMostShown ? ", ..." : "");
 }
 
+std::string LabelOr(const RunRow& run, const char* name) {
+  const auto found = run.labels.find(name);
+  return found == run.labels.end() ? "" : found->second;
+}
+
+// A rank of a job; nothing for another run.
+std::optional<std::pair<std::string, std::string>> RankOfJob(const RunRow& run) {
+  std::pair<std::string, std::string> of{LabelOr(run, "job"), LabelOr(run, "rank")};
+  return of.first.empty() || of.second.empty() ? std::nullopt : std::optional(of);
+}
+
+// Takes the runs out whose rank of their job a later one is too. The oldest come first.
+std::vector<RunRow> TakeEarlierLaunches(std::vector<RunRow>& runs) {
+  std::set<std::pair<std::string, std::string>> seen;
+  std::vector<RunRow> kept;
+  std::vector<RunRow> earlier;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    const auto rank = RankOfJob(*run);
+    const bool is_newest = !rank || seen.insert(*rank).second;
+    (is_newest ? kept : earlier).push_back(std::move(*run));
+  }
+  std::reverse(kept.begin(), kept.end());
+  std::reverse(earlier.begin(), earlier.end());
+  runs = std::move(kept);
+  return earlier;
+}
+
+// Ranks of one job start in any order.
+void SortByRank(std::vector<RunRow>& runs) {
+  const auto number = [](const RunRow& run) {
+    const std::string rank = LabelOr(run, "rank");
+    int64_t value = INT64_MAX;
+    std::from_chars(rank.data(), rank.data() + rank.size(), value);
+    return value;
+  };
+  std::stable_sort(runs.begin(), runs.end(), [&](const RunRow& one, const RunRow& other) {
+    return std::pair(LabelOr(one, "job"), number(one)) < std::pair(LabelOr(other, "job"), number(other));
+  });
+}
+
 constexpr int64_t kMostTimeoutMs = 600'000;
 constexpr int kMostRuns = 256;
 constexpr size_t kShownLabelBytes = 100;
@@ -56,6 +98,10 @@ constexpr int64_t kLongestWaitMs = 10'000;  // for a thread, or for such a place
 
 TraceQuestion::TraceQuestion(const ServiceContext& context, const Caller& caller, std::string act)
     : context_(context), caller_(caller), act_(std::move(act)), waits_since_ns_(context.clock.mono_ns()) {}
+
+bool TraceQuestion::IsLabel(const std::string& name) {
+  return LabelOf(name).has_value();
+}
 
 Status TraceQuestion::OverLimit(const std::string& act, const std::string& field, int64_t asked, int64_t limit) {
   return Fail(ErrorCode::kUsage, act,
@@ -104,6 +150,17 @@ Result<std::vector<RunRow>> TraceQuestion::RunsWithLabel(const std::string& name
   if (runs.size() > kMostRuns)
     return OverLimit(act_, "the number of runs with label " + label, kMostRuns + 1, kMostRuns);
   std::reverse(runs.begin(), runs.end());
+  const size_t all = runs.size();
+  if (const std::vector<RunRow> earlier = TakeEarlierLaunches(runs); !earlier.empty()) {
+    left_out_.push_back(TrustReason{"rank_twice", "the label " + ClippedText(label, kShownLabelBytes) +
+                                                      " is of several launches of a job: of each rank the newest run "
+                                                      "is taken, and " +
+                                                      std::to_string(earlier.size()) + " of " + std::to_string(all) +
+                                                      " runs are left out: " + IdsOf(earlier)});
+  }
+  if (std::all_of(runs.begin(), runs.end(), [](const RunRow& run) { return RankOfJob(run).has_value(); })) {
+    SortByRank(runs);
+  }
   if (without_trace == WithoutTrace::kTaken) return runs;
   std::vector<RunRow> traced;
   std::vector<RunRow> others;
@@ -113,9 +170,10 @@ Result<std::vector<RunRow>> TraceQuestion::RunsWithLabel(const std::string& name
                 "wait for their ends, or see kprofctl show RUN");
   }
   if (!others.empty()) {
-    left_out_.push_back({"runs_left_out", std::to_string(others.size()) + " of " + std::to_string(runs.size()) +
-                                              " runs with the label " + ClippedText(label, kShownLabelBytes) +
-                                              " have no trace and are left out: " + IdsOf(others)});
+    left_out_.push_back(TrustReason{"runs_left_out", std::to_string(others.size()) + " of " +
+                                                         std::to_string(runs.size()) + " runs with the label " +
+                                                         ClippedText(label, kShownLabelBytes) +
+                                                         " have no trace and are left out: " + IdsOf(others)});
   }
   return traced;
 }

@@ -39,6 +39,7 @@ class TraceQuestion {
   // out where they would be refused, and left_out() tells of them. Fails as LookUpStoredRun does for `rpc`, with
   // kNotFound for a label that no run has, and with kUsage for too many runs and for a run without a trace, unless such
   // runs are taken: they may have metrics.
+  static bool IsLabel(const std::string& name);
   enum class WithoutTrace { kRefused, kTaken };
   Status FindRuns(const google::protobuf::RepeatedPtrField<std::string>& names, Rpc rpc,
                   WithoutTrace without_trace = WithoutTrace::kRefused);

@@ -162,6 +162,16 @@ class RunReader {
     return is_last ? run.ranks.size() - 1 : AddRank(run, part, rank);
   }
 
+  // Runs of which each has other ranks: where each rank is a run of its own, none is missing that another run has.
+  bool AreRanksOfOneJob() const {
+    std::map<int64_t, std::string_view> run_of;
+    for (size_t i = 0; i < traces_.parts().size(); ++i) {
+      const std::optional<int64_t> rank = traces_.parts()[i].rank;
+      if (!rank || run_of.try_emplace(*rank, traces_.run(i)).first->second != traces_.run(i)) return false;
+    }
+    return true;
+  }
+
   void NoteMissing(const RunCommunication& run, std::span<const size_t> parts, const std::set<int64_t>& broken,
                    AnalysisAnswer& answer) const {
     constexpr int64_t kMostRanks = 1 << 20;
@@ -170,6 +180,11 @@ class RunReader {
       if (traces_.parts()[part].rank) there.insert(*traces_.parts()[part].rank);
     }
     if (run.world_size <= 1 || run.world_size > kMostRanks || there.empty()) return;
+    if (AreRanksOfOneJob()) {
+      for (const TracePart& part : traces_.parts()) {
+        if (part.rank) there.insert(*part.rank);
+      }
+    }
     std::set<int64_t> missing;
     for (int64_t rank = 0; rank < run.world_size; ++rank) {
       if (!there.contains(rank)) missing.insert(rank);
