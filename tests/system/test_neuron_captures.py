@@ -236,6 +236,32 @@ class ProfileTest(NeuronCaptureTest):
         error = self.ctl.run("--json", "import", "bench.ntff", cwd=self.folder, expect="usage").error
         self.assertIn("FILE.neff FILE.ntff", error["remedy"])
 
+    def test_a_folder_with_both_is_paired(self):
+        folder = self.path("bench")
+        os.mkdir(folder)
+        for name in ("file.neff", "bench.ntff"):
+            shutil.copy(self.path(name), folder)
+        run = self.ctl.json("import", "bench", cwd=self.folder, env=dict(self.ctl.environment, KPROF_NEURON_STAND_IN=self.node_path))
+        self.assertEqual((run["state"], run["tool"]), ("done", "neuron"))
+        self.assertIn("Instruction.parquet", names_of(run))
+        shutil.copy(self.neff, os.path.join(folder, "other.neff"))
+        error = self.ctl.run("--json", "import", "bench", cwd=self.folder, expect="usage").error
+        self.assertIn("2 NEFFs and 1 NTFFs", error["message"])
+        self.assertIn("kprofctl import bench/file.neff bench/bench.ntff", error["remedy"])
+
+    def test_what_no_import_reads_says_the_command(self):
+        error = self.ctl.run("--json", "import", "file.neff", cwd=self.folder, expect="usage").error
+        self.assertIn("kprofctl capture neuron file.neff", error["remedy"])
+        tree = self.path("insp/i-0_pid_7/1")
+        os.makedirs(tree)
+        for name in ("ntrace.pb", "trace_info.pb", "1_instid_0_vnc_0.ntff", "neff_1.neff"):
+            with open(os.path.join(tree, name), "wb") as file:
+                file.write(b"x")
+        error = self.ctl.run("--json", "import", "insp", cwd=self.folder, expect="usage").error
+        self.assertIn("neuron-explorer view -d insp --output-format json", error["remedy"])
+        error = self.ctl.run("--json", "import", "insp/i-0_pid_7/1/ntrace.pb", cwd=self.folder, expect="usage").error
+        self.assertIn("neuron-explorer view -d insp/i-0_pid_7/1 ", error["remedy"])
+
     def test_one_that_is_cut_never_reaches_the_program(self):
         with open(self.path("bench.ntff"), "r+b") as file:
             file.truncate(500)

@@ -9,6 +9,7 @@
 #include "client/cli/text/table.h"
 #include "client/cli/text/terminal_text.h"
 #include "client/cli/verbs/import_files.h"
+#include "client/cli/verbs/neuron_files_to_import.h"
 #include "client/cli/verbs/run_summary.h"
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/views/run_text.h"
@@ -180,6 +181,12 @@ std::string SourceNames(const v1::Run& run) {
   return text.empty() ? CommandOf(run) : text;
 }
 
+std::string FirstName(const v1::Run& run) {
+  if (run.trace_parts().empty()) return CommandOf(run);
+  const int more = run.trace_part_count() - 1;
+  return TerminalText(run.trace_parts(0).source_name()) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
 // Several runs: a line for each.
 void WriteRuns(const std::vector<ImportedRun>& runs, const VerbContext& context) {
   if (context.global.json) {
@@ -256,50 +263,15 @@ void WriteSummary(const std::vector<ImportedRun>& runs, const VerbContext& conte
   output.Write(SummaryOfRun(shown->run, {output.ResultWidth(), output.result_has_colours()}, context));
   if (runs.size() == 1) return;
   (void)output.Flush();
-  output.Note("that is run " + shown->run.id() + "; of another one: kprofctl analyze summary ID");
-}
-
-// A device profile of a NeuronCore as it was captured: an NTFF is no file to read, so the vendor's program makes one of
-// it, in a capture that runs nothing else. Nothing where the files are others.
-Result<std::optional<CaptureArgs>> CaptureOfProfile(const ImportArgs& args) {
-  std::vector<std::string> neffs;
-  std::string ntffs;
-  size_t others = 0;
-  for (const std::string& file : args.files) {
-    if (file.ends_with(".neff")) {
-      neffs.push_back(file);
-    } else if (file.ends_with(".ntff")) {
-      ntffs += (ntffs.empty() ? "" : ",") + file;
-    } else {
-      ++others;
-    }
-  }
-  if (ntffs.empty()) return std::optional<CaptureArgs>();
-  if (neffs.size() != 1 || others > 0) {
-    return Fail(ErrorCode::kUsage, "import an NTFF",
-                "an NTFF is read together with the one NEFF that it was captured of",
-                "write kprofctl import FILE.neff FILE.ntff");
-  }
-  if (args.format != "auto" || args.rank || args.separate) {
-    return Fail(ErrorCode::kUsage, "import an NTFF", "--format, --rank and --separate are not for NEFF and NTFF",
-                "leave them out; --label rank=N names the rank");
-  }
-  CaptureArgs capture;
-  capture.tool = "neuron";
-  capture.tool_words = {neffs[0], "--ntff", ntffs};
-  capture.device = "none";
-  capture.labels = args.labels;
-  capture.shared = args.shared;
-  capture.detach = args.detach;
-  capture.quiet = true;
-  capture.quiet_summary = true;
-  return std::optional(capture);
+  output.Note("that is run " + shown->run.id() + " (" + FirstName(shown->run) +
+              "); of another one: kprofctl analyze summary ID; @last is " + runs.back().run.id() + " (" +
+              FirstName(runs.back().run) + ")");
 }
 
 }  // namespace
 
 Status RunVerb(const ImportArgs& args, const VerbContext& context) {
-  ASSIGN_OR_RETURN(const std::optional<CaptureArgs> capture, CaptureOfProfile(args));
+  ASSIGN_OR_RETURN(const std::optional<CaptureArgs> capture, CaptureOfNeuronFiles(args));
   if (capture) return RunVerb(*capture, context);
   std::vector<ImportedRun> runs;
   {
