@@ -143,6 +143,7 @@ class ScaleneMerge {
   Status Merge() {
     RETURN_IF_ERROR(ReadProfile());
     profile_.path_maps = watch_.path_maps;
+    NoteUnusedMaps();
     const std::vector<NeuronRank> ranks = NeuronRanksOf(traces_);
     if (!has_profile_ && ranks.empty()) {
       return Fail(ErrorCode::kUsage, "export it as scalene",
@@ -275,6 +276,16 @@ class ScaleneMerge {
     profile_.members.Set("cpu_samples_total_with_nc_overlap", whole.count());
     profile_.members.Set("cpu_samples_total", std::to_string(whole.samples));
     profile_.members.Set("cpu_samples_nc_overlap_percent_overall", NumberJson(whole.percent()));
+  }
+
+  void NoteUnusedMaps() const {
+    for (const PathMap& map : profile_.UnusedMaps()) {
+      const std::string which = "--map-path " + ClippedText(map.from, kShownPathBytes) + "=" +
+                                ClippedText(map.to, kShownPathBytes) + " changes nothing: ";
+      watch_.note(which + (profile_.files.empty() ? "the run has no Scalene profile with files"
+                                                  : "no path of the Scalene profile begins so; its first file is " +
+                                                        ClippedText(profile_.files.front().name, kShownPathBytes)));
+    }
   }
 
   // A profile of another folder, or another container, has the same files under other paths: its lines and those of the

@@ -215,6 +215,19 @@ std::vector<std::string> ScaleneProfile::Places() const {
   return places;
 }
 
+std::vector<PathMap> ScaleneProfile::UnusedMaps() const {
+  const std::string folder = TextIn(members.Find("entrypoint_dir"));
+  std::vector<PathMap> unused;
+  for (const PathMap& map : path_maps) {
+    const bool is_used = std::any_of(files.begin(), files.end(), [&](const ScaleneFile& file) {
+      const std::string whole = NormalPath(file.name, folder);
+      return MappedPath(file.name, {map}) != file.name || MappedPath(whole, {map}) != whole;
+    });
+    if (!is_used) unused.push_back(map);
+  }
+  return unused;
+}
+
 ScaleneFile& ScaleneProfile::FileAt(const std::string& path) {
   if (at_.empty()) {
     const std::vector<std::string> places = Places();

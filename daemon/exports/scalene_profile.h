@@ -65,6 +65,8 @@ struct ScaleneProfile {
   ScaleneFile& FileAt(const std::string& path);
   // The places of all its files, absolute where they can be.
   std::vector<std::string> Places() const;
+  // The ones of `path_maps` that change no path of its files. REQUIRES: no file was added.
+  std::vector<PathMap> UnusedMaps() const;
   // Adds what Scalene's schema asks for where it is not there.
   void Complete();
 

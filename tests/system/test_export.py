@@ -46,6 +46,12 @@ class ExportTest(OwnDaemonTest):
         self.assertNotEqual(again, run)
         self.assertEqual(self.rows(again), self.rows(run))
 
+    def test_a_folder_that_is_not_there_is_made(self):
+        run = self.import_files(chrome_trace(3), chrome_trace(4))
+        out = os.path.join(self.files, "ranks", "")
+        self.export(run, "csv", out)
+        self.assertEqual(sorted(os.listdir(out)), [f"{run}-rank5.csv", f"{run}-rank6.csv"])
+
     def test_a_folder_gets_a_file_for_each_rank(self):
         run = self.import_files(chrome_trace(3), chrome_trace(4))
         out = os.path.join(self.files, "out")

@@ -192,6 +192,7 @@ class ScaleneExportTest(OwnDaemonTest):
         self.assertEqual(lines_of(merged, "/other/model.py")[10]["nc_time_ms"], 13)
         _, said = self.export(run, "--map-path", "/oth=/w")  # no whole step
         self.assertIn("--map-path /other=/w", said)
+        self.assertIn("--map-path /oth=/w changes nothing: no path of the Scalene profile begins so", said)
 
     def test_relative_paths_of_a_profile_that_tells_no_folder(self):
         profile = self.read(self.nkipy("scalene_in.json"))

@@ -1,4 +1,7 @@
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <vector>
 
@@ -62,7 +65,7 @@ class ExportedFile {
   Status Begin(const v1::ExportRunResponse::Header& header) {
     if (download_) return Fail(ErrorCode::kInternal, what_, "it begins twice", "try again");
     if (into_folder_) RETURN_IF_ERROR(CheckName(header.file_name(), what_));
-    file_.path = into_folder_ ? args_.to + "/" + header.file_name() : args_.to;
+    file_.path = into_folder_ ? args_.to + (args_.to.ends_with('/') ? "" : "/") + header.file_name() : args_.to;
     file_.rows = header.rows();
     file_.parts = header.parts();
     ASSIGN_OR_RETURN(FileTarget target, FileTarget::Open(file_.path, 0666, output_));
@@ -80,6 +83,12 @@ class ExportedFile {
   std::optional<FileTarget> target_;
   std::optional<CheckedDownload> download_;
 };
+
+// A name with a slash at its end is a folder's: it is made where it is not there.
+Status MakeNamedFolder(const std::string& path) {
+  if (!path.ends_with('/') || ::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return OkStatus();
+  return FailErrno(errno, "make the folder " + TerminalText(path));
+}
 
 void Tell(const std::vector<WrittenFile>& files, const ExportArgs& args, const VerbContext& context) {
   if (!context.global.json) {
@@ -104,6 +113,7 @@ Status RunVerb(const ExportArgs& args, const VerbContext& context) {
   if (args.format == "profiles") return ExportProfile(args, context);
   const std::string what = "export run " + args.run;
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  RETURN_IF_ERROR(MakeNamedFolder(args.to));
   const bool into_folder = IsFolder(args.to);
   InterruptibleCall call(!FileTarget::IsDirect(args.to));
   v1::ExportRunRequest request;

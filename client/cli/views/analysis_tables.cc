@@ -18,7 +18,7 @@
 namespace kprof::cli {
 namespace {
 
-constexpr size_t kLongestShownText = 60;
+constexpr size_t kLongestShownText = 60;  // on a terminal
 constexpr size_t kLongestWideText = 2000;
 constexpr size_t kLeastOfName = 24;
 constexpr size_t kWideTerminal = 100;
@@ -136,7 +136,7 @@ int64_t PrintTable(const ReceivedAnalysis& answer, size_t at, const ShownAnalysi
   if (!shown.same.empty()) title += (title.empty() ? "" : ": ") + shown.same;
   if (!title.empty()) output.Write(TerminalText(title) + "\n");
   const size_t least_of_name = width < kWideTerminal && !how.wide ? kLeastOfName : kLeastOfNameThere;
-  const size_t longest = how.wide ? kLongestWideText : kLongestShownText;
+  const size_t longest = how.wide || !output.result_is_terminal() ? kLongestWideText : kLongestShownText;
   std::vector<TableColumn> titles;
   for (const size_t i : shown.columns) {
     const v1::AnalysisColumn& column = columns[static_cast<int>(i)];
@@ -183,7 +183,10 @@ void PrintAnalysisTables(const ReceivedAnalysis& answer, const ShownAnalysis& sh
   const v1::AnalyzeResponse::Header& header = answer.header();
   bool is_first = true;
   if (!shown.table && header.facts_size() > 0) {
-    Table facts({{"fact"}, {"value", Align::kLeft, Cut::kInMiddle, kLongestShownText}}, output);
+    Table facts(
+        {{"fact"},
+         {"value", Align::kLeft, Cut::kInMiddle, output.result_is_terminal() ? kLongestShownText : kLongestWideText}},
+        output);
     for (int i = 0; i < header.facts_size(); ++i) {
       facts.AddRow(
           {header.facts(i).name(), ShownText(answer.facts()[static_cast<size_t>(i)], header.facts(i), output)});

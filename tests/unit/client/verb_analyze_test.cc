@@ -147,8 +147,7 @@ TEST_F(VerbAnalyzeTest, TablesAreForPeople) {
   EXPECT_EQ(Kprofctl({"analyze", "moon-phase", "@last"}), 0);
   EXPECT_THAT(results_, HasSubstr("fact     value\nwall_ns  1152921504606846976\n\nphases\n"));
   EXPECT_THAT(results_, HasSubstr("   7         12.35  false\n"));  // without the list of objects
-  EXPECT_THAT(results_,
-              HasSubstr("\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxx     -        100.00  true\n"));
+  EXPECT_THAT(results_, HasSubstr("\n" + std::string(100, 'x') + "     -        100.00  true\n"));
   EXPECT_THAT(results_, testing::EndsWith("19\n"));
   EXPECT_THAT(
       notes_,
@@ -158,9 +157,9 @@ TEST_F(VerbAnalyzeTest, TablesAreForPeople) {
   EXPECT_THAT(results_, testing::EndsWith("21\n"));
 }
 
-TEST_F(VerbAnalyzeTest, WideCutsNothing) {
+TEST_F(VerbAnalyzeTest, CutsNothingInAPipeNorWhereItIsWide) {
   EXPECT_EQ(Kprofctl({"analyze", "moon-phase", "@last"}), 0);
-  EXPECT_THAT(results_, HasSubstr("x...x"));
+  EXPECT_THAT(results_, HasSubstr(std::string(100, 'x')));
   EXPECT_EQ(Kprofctl({"analyze", "moon-phase", "@last", "--wide"}), 0);
   EXPECT_THAT(results_, HasSubstr(std::string(61, 'x')));
 }
