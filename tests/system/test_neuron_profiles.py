@@ -354,6 +354,24 @@ class NeuronProfilesTest(OwnDaemonTest):
         screen = self.daemon.ctl.run("analyze", "summary", self.json_run(writer.Profile(4, 300))).out.decode()
         self.assertIn("TOP INSTRUCTIONS", screen)
 
+    def test_picoseconds_are_known_without_a_total(self):
+        profile = writer.Profile(8, 300)
+        path = self.path("ps.json")
+        writer.write_json(profile, path, picoseconds=True, log=False)
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        whole = self.answer("engines", self.imported(path))["result"]["engines"]
+        del content["summary"][0]["total_time"]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+        run = self.imported(path)
+        self.assertEqual([row["active_ns"] for row in self.answer("engines", run)["result"]["engines"]], [row["active_ns"] for row in whole])
+        self.assertNotIn("time_unit_unknown", json.dumps(self.daemon.ctl.json("show", run)))
+        del content["summary"]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+        self.assertIn("time_unit_unknown", json.dumps(self.daemon.ctl.json("show", self.imported(path))))
+
     def test_a_timeline_shows_engines_without_overlaps(self):
         run = self.json_run(writer.Profile(4, 800))
         rows = self.daemon.ctl.json("query", "--run", run, "--limit", "10000",
@@ -389,11 +407,14 @@ class NeuronProfilesTest(OwnDaemonTest):
         tensor = next(row for row in result["engines"] if row["engine"] == "tensor")
         self.assertAlmostEqual(tensor["active_percent"], 89.507, places=2)
         self.assertEqual(tensor["active_ns"], 134001)
-        with open(os.path.join(NEURON, "trnblas", "mp2_energy_kernel_summary_json_subset.json"), encoding="utf-8") as file:
-            subset = json.load(file)
+        with open(os.path.join(NEURON, "trnblas", "mp2_energy_kernel_summary_json_subset.json"), encoding="utf-8") as file_of_subset:
+            subset = json.load(file_of_subset)
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"n_ffff": subset}, file)
         result = self.answer("engines", self.imported(path))["result"]
+        # As it stands there it has no name around it.
+        flat = self.answer("engines", self.imported(file_of_subset.name))["result"]
+        self.assertEqual([row["active_ns"] for row in flat["engines"]], [row["active_ns"] for row in result["engines"]])
         self.assertEqual(result["total_ns"], 213808050)
         self.assertAlmostEqual(result["active_percent"], 97.402, places=2)
         vector = next(row for row in result["engines"] if row["engine"] == "vector")

@@ -36,6 +36,35 @@ bool IsSummaryKey(std::string_view key) {
   return (key.starts_with("n_") || key.starts_with("s_")) && IsHash(key.substr(2));
 }
 
+// A counter that a summary of a device profile has, and no other JSON.
+bool IsSummaryCounter(std::string_view key) {
+  constexpr std::string_view kOfEngine[] = {"_engine_active_time", "_engine_active_time_percent",
+                                            "_engine_instruction_count", "_engine_instruction_time"};
+  constexpr std::string_view kOfAll[] = {"total_active_time",      "total_active_time_percent", "dma_active_time",
+                                         "neuroncore_cycle_count", "dma_active_time_percent",   "dma_transfer_count",
+                                         "hardware_flops",         "mfu_estimated_percent",     "hbm_read_bytes"};
+  return std::any_of(std::begin(kOfEngine), std::end(kOfEngine), [&](auto of) { return key.ends_with(of); }) ||
+         std::find(std::begin(kOfAll), std::end(kOfAll), key) != std::end(kOfAll);
+}
+
+// Steps through the object that begins with `at` on '{', as far as its members are whole. `see`: a key as written and a
+// value.
+template <typename See>
+void ForMembers(std::string_view object, const See& see);
+
+// Where an object of counters alone begins, as somebody took it out of a summary: the text's first. The text may be
+// cut.
+size_t FindFlatSummary(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == text.npos || text[begin] != '{') return text.npos;
+  constexpr int kEnough = 3;
+  int found = 0;
+  ForMembers(text.substr(begin), [&](std::string_view key, std::string_view value) {
+    found += IsSummaryCounter(key) && value.front() != '{' && value.front() != '[' ? 1 : 0;
+  });
+  return found >= kEnough ? begin : text.npos;
+}
+
 // Where the profile's object begins: an object whose first key is one of the profile's, with the kind of value that it
 // has there. The text may be cut.
 size_t FindProfileBegin(std::string_view text) {
@@ -86,7 +115,6 @@ std::optional<int64_t> FlagIn(std::string_view value) {
   return std::nullopt;
 }
 
-// Steps through the object that begins with `at` on '{', whose members are whole. `see`: a key as written and a value.
 template <typename See>
 void ForMembers(std::string_view object, const See& see) {
   const char* const end = object.data() + object.size();
@@ -111,6 +139,7 @@ void ForMembers(std::string_view object, const See& see) {
 // The facts of a profile that have to be known before its rows.
 struct ProfileScale {
   int64_t units_per_ns = 1;
+  bool is_known = false;  // that of the times
   std::string kernel;
 };
 
@@ -124,7 +153,8 @@ class ScaleSearch {
     const char* const row_end = FindValueEnd(at, end);
     if (row_end == nullptr) return;
     ForMembers({at, static_cast<size_t>(row_end - at)}, [&](std::string_view name, std::string_view value) {
-      if (key == "summary" && name == "total_time") total_s_ = RealIn(value);
+      if (key == "summary") SeeCounter(name, RealIn(value));
+      if (key == "metadata" && name == "pe_clock_others") clock_ghz_ = RealIn(value);
       if (key == "metadata" && name == "last_hw_timestamp") last_ = RealIn(value);
       if (key == "metadata" && name == "first_hw_timestamp") first_ = RealIn(value).value_or(0);
       if (key == "profile_info" && name == "neff_name") scale_.kernel = UnescapeJson(WithoutQuotes(value));
@@ -133,30 +163,59 @@ class ScaleSearch {
   }
   bool has_all() const { return seen_ >= 3; }
   ProfileScale Take() {
-    if (total_s_ && last_ && *total_s_ > 0) {
-      const double ratio = (*last_ - first_) / (*total_s_ * 1e9);
+    const std::optional<double> total_s = TotalSeconds();
+    if (total_s && last_ && *total_s > 0 && *last_ > first_) {
+      const double ratio = (*last_ - first_) / (*total_s * 1e9);
       if (ratio > kPicosecondsAbove && ratio < kPicosecondsBelow) scale_.units_per_ns = 1000;
+      scale_.is_known = true;
     }
     return std::move(scale_);
   }
 
  private:
+  void SeeCounter(std::string_view name, std::optional<double> value) {
+    if (!value || !(*value > 0)) return;
+    if (name == "total_time") total_s_ = value;
+    if (name == "neuroncore_cycle_count") cycles_ = value;
+    if (name == "total_active_time") active_s_ = value;
+    if (name == "total_active_time_percent") active_part_ = value;
+  }
+
+  // The summary's counters are in seconds, whatever the rows are in. Percentages are parts of 1 there.
+  std::optional<double> TotalSeconds() const {
+    if (total_s_) return total_s_;
+    if (active_s_ && active_part_) return *active_s_ / *active_part_;
+    if (cycles_ && clock_ghz_ && *clock_ghz_ > 0) return *cycles_ / (*clock_ghz_ * 1e9);
+    return std::nullopt;
+  }
+
   std::optional<double> total_s_;
+  std::optional<double> active_s_;
+  std::optional<double> active_part_;
+  std::optional<double> cycles_;
+  std::optional<double> clock_ghz_;
   std::optional<double> last_;
   double first_ = 0;
   int seen_ = 0;
   ProfileScale scale_;
 };
 
-Result<size_t> FindBeginIn(TextSource& text) {
+struct ProfileBegin {
+  size_t at = 0;
+  bool is_flat = false;  // a summary without a name around it
+};
+
+Result<ProfileBegin> FindBeginIn(TextSource& text) {
   std::string head(kMostLogBytes, '\0');
   ASSIGN_OR_RETURN(const size_t size, text.ReadAt(0, head));
   head.resize(size);
-  const size_t begin = FindProfileBegin(head);
-  if (begin == head.npos) {
-    return Fail(ErrorCode::kNotFound, kReadAsNeuronJson,
-                "it has no object whose first key is one of a device profile, or n_<hash>",
-                "give what neuron-profile or neuron-explorer view --output-format json or summary-json wrote");
+  ProfileBegin begin{FindProfileBegin(head), false};
+  if (begin.at == head.npos) begin = {FindFlatSummary(head), true};
+  if (begin.at == head.npos) {
+    return Fail(
+        ErrorCode::kNotFound, kReadAsNeuronJson,
+        "it has no object whose first key is one of a device profile, or n_<hash>, and is no summary's counters",
+        "give what neuron-profile or neuron-explorer view --output-format json or summary-json wrote");
   }
   return begin;
 }
@@ -194,11 +253,13 @@ Result<ProfileScale> FindScale(TextSource& text, size_t begin, size_t most_bytes
 
 class NeuronJsonReading {
  public:
-  NeuronJsonReading(TextSource& text, BatchSink& sink, size_t begin, size_t most_bytes, ProfileScale scale,
+  NeuronJsonReading(TextSource& text, BatchSink& sink, ProfileBegin begin, size_t most_bytes, ProfileScale scale,
                     const ProfileLimits& limits)
       : text_(text),
-        stream_(text, static_cast<int64_t>(begin), most_bytes),
+        stream_(text, static_cast<int64_t>(begin.at), most_bytes),
         rows_(sink, limits),
+        is_flat_(begin.is_flat),
+        is_scale_known_(scale.is_known),
         units_per_ns_(scale.units_per_ns) {
     rows_.NameKernel(scale.kernel);
   }
@@ -208,7 +269,7 @@ class NeuronJsonReading {
     if (units_per_ns_ != 1) {
       RETURN_IF_ERROR(rows_.sink().SetFact("neuron_time_unit", "ps"));
     }
-    ASSIGN_OR_RETURN(const bool is_whole, ReadObject());
+    ASSIGN_OR_RETURN(const bool is_whole, is_flat_ ? ReadRow(*FindProfileTable("Summary"), 0) : ReadObject());
     if (!is_whole || stream_.broken()) {
       const std::optional<Status> cut = text_.WhyCut();
       rows_.sink().Warn(cut ? cut->why()
@@ -216,6 +277,12 @@ class NeuronJsonReading {
     }
     if (stream_.too_large() > 0) {
       rows_.sink().Warn(std::to_string(stream_.too_large()) + " rows are larger than any may be: they were left out");
+    }
+    if (has_times_ && !is_scale_known_) {
+      rows_.sink().Warn(
+          std::string(kTimeUnitUnknown) +
+          "neither a summary nor the metadata say how long the execution was: times are taken for ns, and "
+          "older versions of the profiler write ps");
     }
     if (odd_ > 0) rows_.sink().Warn(std::to_string(odd_) + " rows are no objects: they were left out");
     RETURN_IF_ERROR(rows_.Finish());
@@ -297,6 +364,7 @@ class NeuronJsonReading {
       return true;
     }
     const std::span<int64_t> cells = rows_.Start(table);
+    has_times_ |= table.role == TableRole::kInstruction || table.role == TableRole::kDma;
     size_t place = 0;
     ForMembers(*object, [&](std::string_view key, std::string_view value) {
       const ProfileField* const field = FieldOf(table, place++, key);
@@ -387,6 +455,9 @@ class NeuronJsonReading {
   TextSource& text_;
   JsonStream stream_;
   ProfileRows rows_;
+  const bool is_flat_;
+  const bool is_scale_known_;
+  bool has_times_ = false;  // of instructions or DMA
   const int64_t units_per_ns_;
   std::vector<std::pair<std::string, const ProfileField*>> order_;  // of the keys of the last list's rows
   int64_t odd_ = 0;
@@ -398,13 +469,14 @@ Status ReadNeuronJson(TextSource* first, TextSource& text, BatchSink& sink, int6
                       const ProfileLimits& limits) {
   if (first == nullptr) return OkStatus();
   const auto most_bytes = static_cast<size_t>(most_row_bytes);
-  ASSIGN_OR_RETURN(const size_t begin, FindBeginIn(*first));
-  ASSIGN_OR_RETURN(ProfileScale scale, FindScale(*first, begin, most_bytes));
+  ASSIGN_OR_RETURN(const ProfileBegin begin, FindBeginIn(*first));
+  ASSIGN_OR_RETURN(ProfileScale scale, FindScale(*first, begin.at, most_bytes));
   return NeuronJsonReading(text, sink, begin, most_bytes, std::move(scale), limits).Read();
 }
 
 bool LooksLikeNeuronJson(std::span<const char> first) {
-  return FindProfileBegin({first.data(), first.size()}) != std::string_view::npos;
+  const std::string_view text(first.data(), first.size());
+  return FindProfileBegin(text) != text.npos || FindFlatSummary(text) != text.npos;
 }
 
 }  // namespace kprof

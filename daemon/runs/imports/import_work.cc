@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "daemon/ingest/assemble/batch_sink.h"
+#include "daemon/ingest/neuron/neuron_json_reader.h"
 #include "daemon/ingest/source/source_formats.h"
 #include "daemon/ingest/source/source_hash.h"
 #include "daemon/runs/command/run_folder.h"
@@ -196,6 +197,10 @@ std::string JoinedByName(int64_t rank) {
 
 void AddWarnings(const std::string& name, const std::vector<std::string>& warnings, std::vector<TrustReason>& trust) {
   const auto add = [&](const std::string& warning) {
+    if (warning.starts_with(kTimeUnitUnknown)) {
+      AddTrust("time_unit_unknown", name, warning.substr(kTimeUnitUnknown.size()), trust);
+      return;
+    }
     if (!warning.starts_with(kToolVersionUnknown)) return AddTrust(kSourceIncomplete, name, warning, trust);
     AddTrust("tool_version_unknown", name, warning.substr(kToolVersionUnknown.size()), trust);
   };
