@@ -48,12 +48,13 @@ std::string AsMember(std::string_view key, std::string_view value) {
 class PartEvents {
  public:
   PartEvents(PartReader& part, std::vector<TrackPlace> places, int64_t zero_ns, std::optional<size_t> number,
-             bool& is_first, ExportOutput& output)
+             bool& is_first, std::set<std::string>& told_processes, ExportOutput& output)
       : part_(part),
         places_(std::move(places)),
         zero_ns_(zero_ns),
         number_(number),
         is_first_(is_first),
+        told_processes_(told_processes),
         output_(output),
         texts_(part),
         listing_(part.tracks(), places_),
@@ -379,13 +380,13 @@ class PartEvents {
   const int64_t zero_ns_;
   const std::optional<size_t> number_;  // of the part among several
   bool& is_first_;
+  std::set<std::string>& told_processes_;  // by all parts so far: the tables of a device profile share processes
   ExportOutput& output_;
   ChromeTexts texts_;
   TrackListing listing_;
   CounterEvents counters_;
   std::vector<std::string> place_json_;
   std::unordered_map<uint32_t, ChromeShape> shapes_;
-  std::set<std::string> told_processes_;
   std::set<std::pair<std::string, std::string>> told_threads_;
 };
 
@@ -440,11 +441,12 @@ Status ExportChrome(std::span<const ExportPart> parts, const ExportSink& sink, c
   AppendMembers(output.bytes(), parts, clock);
   output.bytes() += "\n\"traceEvents\":[";
   bool is_first = true;
+  std::set<std::string> told_processes;
   std::string tracks;
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::optional<size_t> number = parts.size() > 1 ? std::optional(i) : std::nullopt;
     ASSIGN_OR_RETURN(std::vector<TrackPlace> places, PlacesOf(parts[i], number));
-    PartEvents events(*parts[i].reader, std::move(places), clock.zero_ns[i], number, is_first, output);
+    PartEvents events(*parts[i].reader, std::move(places), clock.zero_ns[i], number, is_first, told_processes, output);
     RETURN_IF_ERROR(events.Write());
     if (!number) tracks = events.TrackList();
   }

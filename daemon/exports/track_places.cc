@@ -3,6 +3,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -11,12 +12,15 @@
 namespace kprof {
 namespace {
 
+constexpr std::string_view kNeuronTableFact = "neuron_table";
+constexpr std::string_view kNeuronTrack = "nc_engine";  // of a Neuron runtime's trace
 // No process of Linux has a number of as many digits.
 constexpr int64_t kPidsOfPart = 10'000'000;
 constexpr size_t kMostPlacedParts = 200;  // so that pids have a place in 32 bits
 
 std::string PidOf(const TrackRow& track) {
   if (track.pid) return *track.pid;
+  if (track.device && track.kind == kNeuronTrack) return "NeuronCore " + std::to_string(*track.device);
   return track.device ? "GPU " + std::to_string(*track.device) : "trace";
 }
 
@@ -124,6 +128,7 @@ Result<std::vector<TrackPlace>> PlacesOf(const ExportPart& part, std::optional<s
     const std::string pid = PidOf(track);
     threads.emplace(number ? DistinctPid(pid, *number, rank) : pid, track.tid.value_or(track.name));
   }
+  const bool is_table = number && part.reader->TextFact(kNeuronTableFact).has_value();
   for (const TrackRow& track : part.reader->tracks()) {
     TrackPlace place;
     place.family = track.kind == "async"     ? TrackPlace::Family::kAsync
@@ -133,7 +138,12 @@ Result<std::vector<TrackPlace>> PlacesOf(const ExportPart& part, std::optional<s
     place.process = track.process.value_or("");
     place.name = track.name;
     place.sort_index = track.sort_index;
-    if (number) {
+    if (is_table) {
+      // The tables of a device profile are of the same cores.
+      if (place.process.empty()) place.process = place.pid;
+      if (part.rank()) place.process = "rank " + std::to_string(rank) + ": " + place.process;
+      place.pid = place.process;
+    } else if (number) {
       if (place.process.empty()) place.process = place.pid.empty() ? "no process" : "process " + place.pid;
       place.process = "rank " + std::to_string(rank) + ": " + place.process;
       place.pid = DistinctPid(place.pid, *number, rank);

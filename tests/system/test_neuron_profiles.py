@@ -372,6 +372,15 @@ class NeuronProfilesTest(OwnDaemonTest):
             json.dump(content, file)
         self.assertIn("time_unit_unknown", json.dumps(self.daemon.ctl.json("show", self.imported(path))))
 
+    def test_an_export_has_a_process_for_each_core(self):
+        run = self.parquet_run(writer.Profile(4, 200))
+        path = self.path("chrome.json")
+        self.daemon.ctl.run("export", run, "--format", "chrome", "--output", path)
+        with open(path, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        self.assertEqual([event["args"]["name"] for event in events if event["name"] == "process_name"], ["NeuronCore"])
+        self.assertEqual(len({event["pid"] for event in events if event["ph"] == "X"}), 1)
+
     def test_a_timeline_shows_engines_without_overlaps(self):
         run = self.json_run(writer.Profile(4, 800))
         rows = self.daemon.ctl.json("query", "--run", run, "--limit", "10000",
