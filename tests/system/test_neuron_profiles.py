@@ -354,6 +354,131 @@ class NeuronProfilesTest(OwnDaemonTest):
         screen = self.daemon.ctl.run("analyze", "summary", self.json_run(writer.Profile(4, 300))).out.decode()
         self.assertIn("TOP INSTRUCTIONS", screen)
 
+    def cores_run(self, seed=9, rows=600):
+        """Of two cores: the first one has a tenth of the rows and is idle most of the time, all spills are the second's."""
+        tables = writer.Profile(seed, rows).tables()
+        of = {name: {column[0]: column[2] for column in columns} for name, columns in tables.items()}
+        cores = {"Instruction": [int(bool(i % 10 or spilled)) for i, spilled in enumerate(of["Instruction"]["spill_reload_bytes"])]}
+        moved = of["DmaPacketAggregated"]
+        owner = {key: int(bool(i % 10 or "VIRTUAL" in source)) for i, (key, source) in enumerate(zip(moved["id"], moved["source"]))}
+        cores["DmaPacketAggregated"] = [owner[key] for key in moved["id"]]
+        cores["DmaPacket"] = [owner[key] for key in of["DmaPacket"]["packet_aggregation_id"]]
+        folder = self.path("two_cores%d" % random.randrange(1 << 40))
+        os.makedirs(folder)
+        for table, columns in tables.items():
+            if table in cores:
+                columns = [column for column in columns if column[0] != "pcore_idx"] + [("pcore_idx", "int64", cores[table])]
+            writer.write_parquet(os.path.join(folder, table + ".parquet"), columns)
+        return self.imported(folder)
+
+    def test_findings_are_of_the_core_that_has_them(self):
+        run = self.cores_run()
+        found = {row["code"]: row for row in self.answer("findings", run)["result"]["findings"]}
+        spills = found["neuron_spills"]
+        self.assertTrue(spills["message"].startswith("core 1: "), spills)
+        evidence = {one["metric"]: one["value"] for one in spills["evidence"]}
+        self.assertEqual(evidence["core"], 1)
+        summary = self.answer("summary", run)["result"]
+        self.assertEqual(summary["neuron_profiles"][0]["spill_reload_bytes"], evidence["spill_reload_bytes"])
+        # That the core with little work is idle makes nothing slower.
+        for code in ("neuron_dma_idle", "neuron_sync_wait", "neuron_tensor_idle"):
+            if code in found:
+                self.assertTrue(found[code]["message"].startswith("core 1: "), found[code])
+        self.assertEqual([one["code"] for one in summary["findings"]], [one["code"] for one in self.answer("findings", run)["result"]["findings"]][:3])
+
+    def test_gains_are_of_the_execution(self):
+        run = self.json_run(writer.Profile(1, 600))
+        total = self.answer("engines", run)["result"]["total_ns"]
+        for row in self.answer("findings", run)["result"]["findings"]:
+            if row["gain_ns"]:
+                self.assertAlmostEqual(row["gain_percent"], 100 * row["gain_ns"] / total, places=1)
+
+    def test_one_core_of_several_has_no_numbers_of_the_summary(self):
+        run = self.cores_run()
+        answer = self.answer("engines", run)
+        self.assertTrue(any("peaks of 2 physical cores" in note for note in answer["notes"]), answer["notes"])
+        one = self.answer("engines", run, "--core", "1")["result"]
+        self.assertEqual({row["core"] for row in one["engines"]}, {1})
+        self.assertEqual({row["summary_value"] for row in one["utilization"] + one["counters"] if row["name" if "name" in row else "counter"] != "ridge"}, {None})
+        nothing = self.answer("engines", run, "--core", "7")
+        self.assertEqual(nothing["result"]["engines"], [])
+        self.assertIn("the profile has nothing of core 7", nothing["notes"])
+
+    def bounds_everywhere(self, run):
+        """What bounds it by the summary, its screen, and the report."""
+        row, = self.answer("summary", run)["result"]["neuron_profiles"]
+        screen = self.daemon.ctl.run("analyze", "summary", run).out.decode()
+        report = self.daemon.ctl.json("report", run)
+        return row["bound"], next((line[12:] for line in screen.splitlines() if line.startswith("bound ")), None), report["bottleneck"], report["root_cause"]
+
+    def test_without_dma_nobody_knows_what_bounds_it(self):
+        profile = writer.Profile(1, 300)
+        folder = self.path("alone")
+        os.makedirs(folder)
+        writer.write_parquet(os.path.join(folder, "Instruction.parquet"), profile.tables()["Instruction"])
+        whole = self.path("whole.json")
+        writer.write_json(profile, whole, log=False)
+        with open(whole, encoding="utf-8") as file:
+            text = file.read()
+        cut = self.path("cut.json")
+        with open(cut, "w", encoding="utf-8") as file:
+            file.write(text[:text.index('"dma"')])
+        for path in (folder, cut):
+            with self.subTest(path=path):
+                run = self.imported(path)
+                bound, screen, bottleneck, cause = self.bounds_everywhere(run)
+                self.assertEqual((bound, bottleneck), (None, "Unknown"))
+                self.assertIn("not known, as DMA was not recorded", screen)
+                self.assertIn("DMA was not recorded", cause)
+                self.assertIsNone(self.answer("neuron-bounds", run)["result"]["bottleneck"])
+                for row in self.answer("findings", run)["result"]["findings"]:
+                    self.assertNotIn("DMA works for 0", row["message"])
+
+    def test_bounds_of_a_summary_alone_are_of_its_counters(self):
+        profile = writer.Profile(3, 500)
+        path = self.path("counters.json")
+        # As somebody takes it out of what summary-json wrote: without the name around it.
+        counters = {**profile.summary, "instance_type": "inf2.xlarge"}
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(counters, file)
+        run = self.imported(path)
+        result = self.answer("neuron-bounds", run)["result"]
+        bounds = {row["bound"]: row for row in result["bounds"]}
+        self.assertAlmostEqual(result["total_ns"], counters["total_time"] * 1e9, places=3)
+        self.assertAlmostEqual(bounds["memory_bound"]["ns"], counters["dma_active_time"] * 1e9, places=3)
+        self.assertAlmostEqual(bounds["compute_bound"]["ns"], counters["tensor_engine_active_time"] * 1e9, places=3)
+        self.assertTrue(all(row["core"] is None for row in result["bounds"]))
+        self.assert_nulls_are_explained(result)
+        active = {name: counters[name + "_engine_active_time"] for name in ("tensor", "vector", "scalar", "gpsimd")} | {"dma": counters["dma_active_time"]}
+        busiest = max(active, key=active.get)
+        self.assertEqual(result["bottleneck"], busiest)
+        bound, _, bottleneck, cause = self.bounds_everywhere(run)
+        self.assertEqual(bound, "latency" if counters["total_active_time_percent"] < 0.5 else "memory" if busiest == "dma" else "compute")
+        self.assertEqual(bottleneck.lower().removesuffix("-bound"), bound)
+        self.assertIn(f"{busiest} is active longest", cause)
+        del counters["dma_active_time"], counters["dma_active_time_percent"]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(counters, file)
+        bounds = {row["bound"]: row for row in self.answer("neuron-bounds", self.imported(path))["result"]["bounds"]}
+        self.assertIsNone(bounds["memory_bound"]["ns"])
+        self.assertIn("dma_active_time", bounds["memory_bound"]["unknown_because"])
+
+    def test_waits_for_a_queue_without_a_name_are_waits_for_dma(self):
+        columns = {"Instruction": [("id", "int64", [1, 2, 3]), ("engine", "text", ["Vector"] * 3), ("opcode", "text", ["COPY", "EVENT_SEMAPHORE", "COPY"]),
+                                   ("start_ts", "int64", [0, 1000, 5000]), ("duration_ns", "int64", [1000, 4000, 5000])],
+                   "DmaPacket": [("id", "int64", [7, 8, 9]), ("start_ts", "int64", [0, 4600, 9900]), ("duration_ns", "int64", [100, 400, 100]),
+                                 ("transfer_bytes", "int64", [512] * 3), ("queue_type", "text", ["data"] * 3)]}
+        folder = self.path("nameless")
+        os.makedirs(folder)
+        for table, of in columns.items():
+            writer.write_parquet(os.path.join(folder, table + ".parquet"), of)
+        run = self.imported(folder)
+        waits = self.answer("neuron-bounds", run)["result"]["waits"]
+        self.assertEqual([(row["engine"], row["waited_for"], row["is_dma"], row["wait_ns"]) for row in waits], [("vector", "a DMA queue without a name", True, 4000)])
+        found = {row["code"]: row for row in self.answer("findings", run)["result"]["findings"]}
+        self.assertIn("4.0 us for a DMA queue without a name", found["neuron_sync_wait"]["message"])
+        self.assertIn("begin these loads earlier", found["neuron_sync_wait"]["hint"])
+
     def test_picoseconds_are_known_without_a_total(self):
         profile = writer.Profile(8, 300)
         path = self.path("ps.json")

@@ -1,6 +1,7 @@
 #include "client/cli/views/summary_screen.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <optional>
@@ -128,10 +129,13 @@ class SummaryPainter {
     std::string shown(label);
     shown.resize(std::max<size_t>(shown.size() + 1, 12), ' ');
     std::string wrapped;
-    AppendWrapped(TerminalText(text), shown.size(), width_, most_lines, wrapped);
+    AppendWrapped(TerminalText(text), shown.size(), width_, LinesOf(most_lines), wrapped);
     wrapped.erase(0, shown.size());
     screen_ += shown + Styled(wrapped.substr(0, wrapped.size() - 1), style, fit_.has_colours) + "\n";
   }
+
+  // Without a terminal nothing is cut.
+  size_t LinesOf(size_t most_lines) const { return fit_.width == 0 ? SIZE_MAX : most_lines; }
 
   void PaintFacts(const NamedCells& facts) {
     const int64_t devices = facts.integer("device_count").value_or(0);
@@ -212,9 +216,12 @@ class SummaryPainter {
     if (!row.text("busiest").empty()) {
       const std::string& bound = row.text("bound");
       const std::string busiest = row.text("busiest") == "dma" ? "DMA" : "the " + row.text("busiest") + " engine";
+      const bool has_dma = row.real("dma_percent").has_value();
       Line("bound", (bound == "latency"  ? "latency: less than half of the time is active"
                      : bound == "memory" ? "memory"
-                                         : "compute") +
+                     : !bound.empty()    ? "compute"
+                     : has_dma           ? "not known"
+                                         : "not known, as DMA was not recorded") +
                         std::string("; ") + busiest + " works longest, " + row.percent("busiest_percent"));
     }
     std::string used;
@@ -409,10 +416,10 @@ class SummaryPainter {
       if (!OwnerOf(row).empty() && has_many_devices_) gain += " on " + OwnerOf(row);
       if (count > 1) gain += " and " + std::to_string(count - 1) + " more";
       screen_ += Styled(title, TextStyle::kTitle, fit_.has_colours) + gain + "\n";
-      AppendWrapped(TerminalText(row.text("message")), 2, width_, kLinesOfMessage, screen_);
+      AppendWrapped(TerminalText(row.text("message")), 2, width_, LinesOf(kLinesOfMessage), screen_);
       const bool is_of_neuron = row.text("code").starts_with("neuron_");
       if ((is_of_report || is_of_neuron) && !row.text("hint").empty()) {
-        AppendWrapped("try: " + TerminalText(row.text("hint")), 2, width_, kLinesOfMessage, screen_);
+        AppendWrapped("try: " + TerminalText(row.text("hint")), 2, width_, LinesOf(kLinesOfMessage), screen_);
       }
       screen_ += "  " + Styled(TerminalText(row.text("command")), TextStyle::kFaint, fit_.has_colours) + "\n";
     });

@@ -1,4 +1,4 @@
-// What the rules about a device profile are asked of (neuron_findings.h): the figures of its first core.
+// What the rules about a device profile are asked of (neuron_findings.h): the figures of each of its cores.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -68,80 +68,105 @@ std::vector<Interval> CommonOf(const std::vector<Interval>& window, const std::v
 
 }  // namespace
 
-Result<NeuronFigures> NeuronFigures::Read(const AnalysisTraces& traces, const DeviceProfile& profile,
-                                          const ProfileWindow& window, const StopSignal& stop) {
+Result<std::vector<NeuronFigures>> NeuronFigures::Read(const AnalysisTraces& traces, const DeviceProfile& profile,
+                                                       const ProfileWindow& window, const StopSignal& stop) {
   using enum NeuronFigure;
-  NeuronFigures of;
+  NeuronFigures common;
   ASSIGN_OR_RETURN(const double lost, ReadLostMarks(traces, profile, stop));
-  of.Set(kLostMarks, lost);
+  common.Set(kLostMarks, lost);
   ASSIGN_OR_RETURN(const std::optional<double> throttled, ReadThrottledNs(traces, profile, stop));
-  of.Set(kThrottledNs, throttled);
+  common.Set(kThrottledNs, throttled);
   ASSIGN_OR_RETURN(ProfileWork work, ReadProfileWork(traces, profile, window, std::nullopt, stop));
   const ProfileTotal total = TotalOf(profile, work, window);
-  if (total.ns > 0) of.Set(kTotalNs, static_cast<double>(total.ns));
+  if (total.ns > 0) common.Set(kTotalNs, static_cast<double>(total.ns));
   if (work.cores.empty()) {
-    of.Set(kActiveNs, profile.Find("total_active_time"));
-    return of;
+    common.Set(kActiveNs, profile.Find("total_active_time"));
+    return std::vector{common};
   }
-  const int64_t core = work.cores.front();
-  std::vector<Interval> compute;
-  std::vector<Interval> active;
-  for (EngineWork& engine : work.engines) {
-    active = UnionOf(active, engine.busy.Pieces());
-    if (engine.core == core) compute = UnionOf(compute, engine.busy.Pieces());
+  std::vector<Interval> all;
+  std::vector<std::pair<int64_t, int64_t>> longest;  // the time in which a core worked, with its place in `cores`
+  std::vector<NeuronFigures> cores;
+  for (const int64_t core : work.cores) {
+    std::vector<Interval> compute;
+    for (EngineWork& engine : work.engines) {
+      if (engine.core == core) compute = UnionOf(compute, engine.busy.Pieces());
+    }
+    NeuronFigures& of = cores.emplace_back();
+    of.core = core;
+    std::vector<Interval> active = compute;
+    if (DmaWork* const dma = work.FindDma(core); dma != nullptr && dma->packets > 0) {
+      const int64_t dma_ns = dma->busy.LengthNs();
+      of.Set(kDmaActiveNs, static_cast<double>(dma_ns));
+      of.Set(kUnhiddenDmaNs, static_cast<double>(dma_ns - OverlapOf(compute, dma->busy.Pieces())));
+      active = UnionOf(compute, dma->busy.Pieces());
+    }
+    of.Set(kSpillReloadBytes, work.sums[core].spill_reload);
+    longest.emplace_back(-LengthOf(active), static_cast<int64_t>(cores.size() - 1));
+    all = UnionOf(all, active);
   }
-  for (DmaWork& dma : work.dma) active = UnionOf(active, dma.busy.Pieces());
-  of.Set(kActiveNs, static_cast<double>(LengthOf(active)));
-  if (DmaWork* const dma = work.FindDma(core); dma != nullptr && dma->packets > 0) {
-    const int64_t dma_ns = dma->busy.LengthNs();
-    of.Set(kDmaActiveNs, static_cast<double>(dma_ns));
-    of.Set(kUnhiddenDmaNs, static_cast<double>(dma_ns - OverlapOf(compute, dma->busy.Pieces())));
-  }
+  common.Set(kActiveNs, static_cast<double>(LengthOf(all)));
   // The bounds have such work of their own: both together may be too much.
-  const InstructionSums sums = work.sums[core];
   work = ProfileWork();
+  std::sort(longest.begin(), longest.end());
+  std::vector<NeuronFigures> made;
+  for (const auto& [ns, place] : longest) {
+    if (made.size() == kMostCores) break;
+    NeuronFigures& of = made.emplace_back(std::move(cores[static_cast<size_t>(place)]));
+    for (const NeuronFigure figure : {kLostMarks, kThrottledNs, kTotalNs, kActiveNs})
+      of.Set(figure, common.Find(figure));
+    RETURN_IF_ERROR(of.ReadCore(traces, profile, window, stop));
+  }
+  return made;
+}
+
+Status NeuronFigures::ReadCore(const AnalysisTraces& traces, const DeviceProfile& profile, const ProfileWindow& window,
+                               const StopSignal& stop) {
+  using enum NeuronFigure;
+  // Of the rows of DMA alone, or of instructions too, these are known.
+  const double of_instructions = Find(kSpillReloadBytes).value_or(0);
+  Set(kSpillReloadBytes, std::nullopt);
   ASSIGN_OR_RETURN(std::vector<CoreBounds> cores, ReadBoundInputs(traces, profile, window, core, stop));
   for (CoreBounds& one : cores) {
-    RETURN_IF_ERROR(of.ReadWaits(traces, profile, {one.begin_ns, one.end_ns}, core, one.work, stop));
+    RETURN_IF_ERROR(ReadWaits(traces, profile, {one.begin_ns, one.end_ns}, one.work, stop));
     const BoundTimes bounds = BoundsOf(one.inputs);
-    of.Set(kWindowNs, one.inputs.total_ns);
+    Set(kWindowNs, one.inputs.total_ns);
     for (const BoundGap& gap : GapsOf(one.inputs, bounds)) {
       const std::string_view name = gap.name;
-      if (name == "excess_traffic") of.Set(kExcessTrafficNs, gap.ns);
-      if (name == "dma_inefficiency") of.Set(kDmaInefficiencyNs, gap.ns);
-      if (name == "dma_idle") of.Set(kDmaIdleNs, gap.ns);
-      if (name == "transposes") of.Set(kTransposeNs, gap.ns);
-      if (name == "tensor_idle") of.Set(kTensorIdleNs, gap.ns);
-      if (name == "tensor_underused") of.Set(kTensorUnderusedNs, gap.ns);
+      if (name == "excess_traffic") Set(kExcessTrafficNs, gap.ns);
+      if (name == "dma_inefficiency") Set(kDmaInefficiencyNs, gap.ns);
+      if (name == "dma_idle") Set(kDmaIdleNs, gap.ns);
+      if (name == "transposes") Set(kTransposeNs, gap.ns);
+      if (name == "tensor_idle") Set(kTensorIdleNs, gap.ns);
+      if (name == "tensor_underused") Set(kTensorUnderusedNs, gap.ns);
     }
-    of.Set(kMatmulFlops, one.inputs.tensor_flops);
+    Set(kMatmulFlops, one.inputs.tensor_flops);
     if (one.inputs.tensor_flops && one.inputs.useful_flops) {
       const double flops = *one.inputs.tensor_flops;
-      of.Set(kTransposePercent, flops > 0 ? 100 * (flops - *one.inputs.useful_flops) / flops : 0);
+      Set(kTransposePercent, flops > 0 ? 100 * (flops - *one.inputs.useful_flops) / flops : 0);
     }
   }
   ASSIGN_OR_RETURN(const DmaTraffic traffic, ReadDmaTraffic(traces, profile, window, core, stop));
-  if (!traffic.has_rows) return of;
-  const double reloads = static_cast<double>(std::max(traffic.spill_reload_bytes, sums.spill_reload.value_or(0)));
-  of.Set(kSpillReloadBytes, reloads);
+  if (!traffic.has_rows) return OkStatus();
+  const double reloads = std::max(static_cast<double>(traffic.spill_reload_bytes), of_instructions);
+  Set(kSpillReloadBytes, reloads);
   ASSIGN_OR_RETURN(const CorePeaks peaks, CorePeaks::Find(profile));
   // Twice the reloads: some of the saves are missing in the data.
-  if (peaks.dma_bytes) of.Set(kSpillCostNs, 2 * reloads / peaks.dma_bytes->value * 1e9);
+  if (peaks.dma_bytes) Set(kSpillCostNs, 2 * reloads / peaks.dma_bytes->value * 1e9);
   if (traffic.descriptor_bytes > 0) {
-    of.Set(kSmallDescriptorPercent,
-           100.0 * static_cast<double>(traffic.small_descriptor_bytes) / static_cast<double>(traffic.descriptor_bytes));
+    Set(kSmallDescriptorPercent,
+        100.0 * static_cast<double>(traffic.small_descriptor_bytes) / static_cast<double>(traffic.descriptor_bytes));
   }
   if (traffic.bytes > 0) {
-    of.Set(kUnknownDmaPercent, 100.0 * static_cast<double>(traffic.unknown_bytes) / static_cast<double>(traffic.bytes));
+    Set(kUnknownDmaPercent, 100.0 * static_cast<double>(traffic.unknown_bytes) / static_cast<double>(traffic.bytes));
   }
   double excess = 0;
   for (const MovedTensor& tensor : traffic.tensors) excess += static_cast<double>(tensor.excess_bytes);
-  if (!traffic.tensors.empty()) of.Set(kReloadExcessBytes, excess);
-  return of;
+  if (!traffic.tensors.empty()) Set(kReloadExcessBytes, excess);
+  return OkStatus();
 }
 
 Status NeuronFigures::ReadWaits(const AnalysisTraces& traces, const DeviceProfile& profile, const ProfileWindow& window,
-                                int64_t core, ProfileWork& work, const StopSignal& stop) {
+                                ProfileWork& work, const StopSignal& stop) {
   using enum NeuronFigure;
   if (!work.has_instructions) return OkStatus();
   const std::vector<Interval> whole{{window.from_ns, window.to_ns}};
@@ -184,7 +209,7 @@ Status NeuronFigures::ReadWaits(const AnalysisTraces& traces, const DeviceProfil
   };
   Set(kTensorIdleEnginesNs, while_idle(others));
   DmaWork* const dma = work.FindDma(core);
-  Set(kTensorIdleDmaNs, dma == nullptr ? 0 : while_idle(dma->busy.Pieces()));
+  if (dma != nullptr && dma->packets > 0) Set(kTensorIdleDmaNs, while_idle(dma->busy.Pieces()));
   return OkStatus();
 }
 

@@ -68,7 +68,7 @@ bool IsGap(const NeuronFigures& of, NeuronFigure gap, double percent = kFineGapP
 }
 
 std::string NameOfWaited(const WaitedFor& one) {
-  if (one.who.empty()) return "nothing that ended meanwhile";
+  if (one.who.empty()) return one.is_dma ? "a DMA queue without a name" : "nothing that ended meanwhile";
   std::string name = one.is_dma ? "DMA queue " + one.who : "the " + one.who + " engine";
   if (one.line.line > 0) name += " at " + one.line.file + ":" + std::to_string(one.line.line);
   return name;
@@ -90,7 +90,7 @@ std::string HintForWaits(const EngineWait& wait) {
   int64_t of_engines_ns = 0;
   int64_t of_nothing_ns = 0;
   for (const WaitedFor& one : wait.waited_for) {
-    (one.who.empty() ? of_nothing_ns : one.is_dma ? of_dma_ns : of_engines_ns) += one.wait_ns;
+    (one.is_dma ? of_dma_ns : one.who.empty() ? of_nothing_ns : of_engines_ns) += one.wait_ns;
   }
   if (of_dma_ns >= of_engines_ns && of_dma_ns >= of_nothing_ns) {
     return "Most waits end with DMA: begin these loads earlier (prefetch the next tile while this one is computed), "
@@ -109,6 +109,7 @@ std::vector<NeuronRule> MakeRules() {
   using enum NeuronFigure;
   return {
       {.code = "neuron_first_execution",
+       .core = NeuronRuleCore::kAll,
        .needs = {kTotalNs, kActiveNs},
        .is_triggered = [](const NeuronFigures& of) { return of[kActiveNs] > 0 && of[kActiveNs] < of[kTotalNs] * 0.05; },
        .message =
@@ -120,6 +121,7 @@ std::vector<NeuronRule> MakeRules() {
        .source = "https://github.com/aws-neuron/aws-neuron-sdk/issues/994",
        .kind = "engines"},
       {.code = "neuron_data_lost",
+       .core = NeuronRuleCore::kAll,
        .needs = {kLostMarks},
        .is_triggered = [](const NeuronFigures& of) { return of[kLostMarks] > 0; },
        .message =
@@ -131,7 +133,7 @@ std::vector<NeuronRule> MakeRules() {
        .source = kProfilerSource,
        .kind = "engines"},
       {.code = "neuron_spills",
-       .needs = {kWindowNs, kSpillReloadBytes, kSpillCostNs},
+       .needs = {kTotalNs, kWindowNs, kSpillReloadBytes, kSpillCostNs},
        .is_triggered = [](const NeuronFigures& of) { return of[kSpillReloadBytes] > 0; },
        .gain_ns = [](const NeuronFigures& of) { return of[kSpillCostNs]; },
        .message =
@@ -143,7 +145,7 @@ std::vector<NeuronRule> MakeRules() {
        .source = kBoundsSource,
        .kind = "dma"},
       {.code = "neuron_redundant_dma",
-       .needs = {kWindowNs, kExcessTrafficNs},
+       .needs = {kTotalNs, kWindowNs, kExcessTrafficNs},
        .is_triggered = [](const NeuronFigures& of) { return IsGap(of, kExcessTrafficNs); },
        .gain_ns = [](const NeuronFigures& of) { return of[kExcessTrafficNs]; },
        .message =
@@ -157,7 +159,7 @@ std::vector<NeuronRule> MakeRules() {
        .source = kBoundsSource,
        .kind = "dma"},
       {.code = "neuron_small_descriptors",
-       .needs = {kWindowNs, kDmaInefficiencyNs, kSmallDescriptorPercent},
+       .needs = {kTotalNs, kWindowNs, kDmaInefficiencyNs, kSmallDescriptorPercent},
        .is_triggered =
            [](const NeuronFigures& of) { return of[kSmallDescriptorPercent] >= 50 && IsGap(of, kDmaInefficiencyNs); },
        .gain_ns = [](const NeuronFigures& of) { return of[kDmaInefficiencyNs]; },
@@ -171,7 +173,7 @@ std::vector<NeuronRule> MakeRules() {
        .source = kBoundsSource,
        .kind = "dma"},
       {.code = "neuron_exposed_dma",
-       .needs = {kWindowNs, kUnhiddenDmaNs, kDmaActiveNs},
+       .needs = {kTotalNs, kWindowNs, kUnhiddenDmaNs, kDmaActiveNs},
        .is_triggered = [](const NeuronFigures& of) { return IsGap(of, kUnhiddenDmaNs); },
        .gain_ns = [](const NeuronFigures& of) { return of[kUnhiddenDmaNs]; },
        .message =
@@ -183,7 +185,8 @@ std::vector<NeuronRule> MakeRules() {
        .source = kBoundsSource,
        .kind = "dma"},
       {.code = "neuron_dma_idle",
-       .needs = {kWindowNs, kDmaIdleNs, kDmaActiveNs, kBusiestEngineNs},
+       .core = NeuronRuleCore::kLongest,
+       .needs = {kTotalNs, kWindowNs, kDmaIdleNs, kDmaActiveNs, kBusiestEngineNs},
        .is_triggered =
            [](const NeuronFigures& of) { return IsGap(of, kDmaIdleNs) && of[kDmaActiveNs] >= of[kBusiestEngineNs]; },
        .gain_ns = [](const NeuronFigures& of) { return of[kDmaIdleNs]; },
@@ -196,7 +199,8 @@ std::vector<NeuronRule> MakeRules() {
        .source = kBoundsSource,
        .kind = "dma"},
       {.code = "neuron_sync_wait",
-       .needs = {kWindowNs, kSyncWaitNs, kBusiestEngineNs},
+       .core = NeuronRuleCore::kLongest,
+       .needs = {kTotalNs, kWindowNs, kSyncWaitNs, kBusiestEngineNs},
        .is_triggered =
            [](const NeuronFigures& of) {
              const bool is_tensor_idle = of.busiest_wait.engine == "tensor" && of.Find(kTensorIdleNs) &&
@@ -214,7 +218,8 @@ std::vector<NeuronRule> MakeRules() {
        .source = kBoundsSource,
        .kind = "neuron-bounds"},
       {.code = "neuron_tensor_idle",
-       .needs = {kWindowNs, kTensorIdleNs, kMatmulFlops},
+       .core = NeuronRuleCore::kLongest,
+       .needs = {kTotalNs, kWindowNs, kTensorIdleNs, kMatmulFlops},
        .is_triggered = [](const NeuronFigures& of) { return of[kMatmulFlops] > 0 && IsGap(of, kTensorIdleNs); },
        .gain_ns = [](const NeuronFigures& of) { return of[kTensorIdleNs]; },
        .message =
@@ -228,12 +233,19 @@ std::vector<NeuronRule> MakeRules() {
              if (of.Find(kTensorIdleDmaNs)) {
                text += "; meanwhile DMA works for " + NsText(of[kTensorIdleDmaNs]) + ", other engines for " +
                        NsText(of[kTensorIdleEnginesNs]);
+             } else if (of.Find(kTensorIdleEnginesNs)) {
+               text += "; meanwhile other engines work for " + NsText(of[kTensorIdleEnginesNs]) +
+                       "; DMA was not recorded: what it did is not known";
              }
              return text;
            },
        .hint_of = [](const NeuronFigures& of) -> std::string {
          if (of.tensor_wait.wait_ns > 0) return HintForWaits(of.tensor_wait);
-         if (!of.Find(kTensorIdleDmaNs) || of[kTensorIdleDmaNs] + of[kTensorIdleEnginesNs] <= 0) {
+         if (!of.Find(kTensorIdleDmaNs)) {
+           return "Capture with --enable-dge-notifs, or compile with --disable-dge: whether it waits for DMA is not "
+                  "known without";
+         }
+         if (of[kTensorIdleDmaNs] + of[kTensorIdleEnginesNs] <= 0) {
            return "Nothing works meanwhile: the program waits for collectives, other cores or the host";
          }
          return of[kTensorIdleDmaNs] >= of[kTensorIdleEnginesNs]
@@ -244,7 +256,7 @@ std::vector<NeuronRule> MakeRules() {
        .kind = "neuron-bounds",
        .also = {kTensorWaitNs, kTensorIdleDmaNs, kTensorIdleEnginesNs}},
       {.code = "neuron_tensor_underused",
-       .needs = {kWindowNs, kTensorUnderusedNs, kMatmulFlops},
+       .needs = {kTotalNs, kWindowNs, kTensorUnderusedNs, kMatmulFlops},
        .is_triggered = [](const NeuronFigures& of) { return of[kMatmulFlops] > 0 && IsGap(of, kTensorUnderusedNs); },
        .gain_ns = [](const NeuronFigures& of) { return of[kTensorUnderusedNs]; },
        .message =
@@ -257,7 +269,7 @@ std::vector<NeuronRule> MakeRules() {
        .source = kBoundsSource,
        .kind = "instructions"},
       {.code = "neuron_transposes",
-       .needs = {kWindowNs, kTransposeNs, kTransposePercent},
+       .needs = {kTotalNs, kWindowNs, kTransposeNs, kTransposePercent},
        .is_triggered = [](const NeuronFigures& of) { return of[kTransposePercent] >= 5 || IsGap(of, kTransposeNs); },
        .gain_ns = [](const NeuronFigures& of) { return of[kTransposeNs]; },
        .message =
@@ -279,6 +291,7 @@ std::vector<NeuronRule> MakeRules() {
        .source = kProfilerSource,
        .kind = "dma"},
       {.code = "neuron_throttled",
+       .core = NeuronRuleCore::kAll,
        .needs = {kTotalNs, kThrottledNs},
        .is_triggered =
            [](const NeuronFigures& of) { return of[kThrottledNs] >= of[kTotalNs] * 0.01 && of[kThrottledNs] > 0; },
@@ -294,7 +307,15 @@ std::vector<NeuronRule> MakeRules() {
   };
 }
 
-std::string FiguresJson(const NeuronRule& rule, const NeuronFigures& of) {
+std::vector<std::string> LacksOf(const NeuronRule& rule, const NeuronFigures& of) {
+  std::vector<std::string> lacks;
+  for (const NeuronFigure need : rule.needs) {
+    if (!of.Find(need)) lacks.emplace_back(WordsOf(need).name);
+  }
+  return lacks;
+}
+
+std::string FiguresJson(const NeuronRule& rule, const NeuronFigures& of, bool has_core) {
   std::string json = "[";
   for (const std::vector<NeuronFigure>* const figures : {&rule.needs, &rule.also}) {
     for (const NeuronFigure figure : *figures) {
@@ -306,6 +327,7 @@ std::string FiguresJson(const NeuronRule& rule, const NeuronFigures& of) {
               "\"}";
     }
   }
+  if (has_core) json += ",{\"metric\":\"core\",\"value\":" + std::to_string(of.core) + ",\"unit\":\"\"}";
   return json + "]";
 }
 
@@ -320,25 +342,38 @@ std::span<const NeuronRule> NeuronRules() {
   return kRules;
 }
 
-NeuronFindings AskNeuronRules(const NeuronFigures& of) {
+NeuronFindings AskNeuronRules(std::span<const NeuronFigures> cores) {
   NeuronFindings findings;
   for (const NeuronRule& rule : NeuronRules()) {
+    const NeuronFigures* chosen = nullptr;
     std::vector<std::string> missing;
-    for (const NeuronFigure need : rule.needs) {
-      if (!of.Find(need)) missing.emplace_back(WordsOf(need).name);
+    bool is_asked = false;
+    double largest = 0;
+    for (const NeuronFigures& of : rule.core == NeuronRuleCore::kAll ? cores.first(1) : cores) {
+      std::vector<std::string> lacks = LacksOf(rule, of);
+      if (!lacks.empty()) {
+        if (missing.empty()) missing = std::move(lacks);
+        continue;
+      }
+      // The first core that can be asked is the one that worked longest.
+      if (is_asked && rule.core == NeuronRuleCore::kLongest) break;
+      is_asked = true;
+      if (!rule.is_triggered(of)) continue;
+      const double cost = rule.gain_ns != nullptr ? rule.gain_ns(of) : of[rule.needs.front()];
+      if (chosen != nullptr && cost <= largest) continue;
+      chosen = &of;
+      largest = cost;
     }
-    if (!missing.empty()) {
-      findings.not_evaluated.push_back({&rule, std::move(missing)});
-      continue;
-    }
-    if (!rule.is_triggered(of)) continue;
+    if (!is_asked) findings.not_evaluated.push_back({&rule, std::move(missing)});
+    if (chosen == nullptr) continue;
+    const bool has_core = cores.size() > 1 && rule.core != NeuronRuleCore::kAll;
     NeuronFinding& found = findings.found.emplace_back();
     found.rule = &rule;
-    if (rule.gain_ns != nullptr) found.gain_ns = std::max(rule.gain_ns(of), 0.0);
-    found.whole_ns = of[rule.needs.front()];
-    found.message = rule.message(of);
-    found.hint = rule.hint_of != nullptr ? rule.hint_of(of) : rule.hint;
-    found.evidence = FiguresJson(rule, of);
+    if (rule.gain_ns != nullptr) found.gain_ns = std::max(rule.gain_ns(*chosen), 0.0);
+    found.whole_ns = (*chosen)[rule.needs.front()];
+    found.message = (has_core ? "core " + std::to_string(chosen->core) + ": " : "") + rule.message(*chosen);
+    found.hint = rule.hint_of != nullptr ? rule.hint_of(*chosen) : rule.hint;
+    found.evidence = FiguresJson(rule, *chosen, has_core);
   }
   return findings;
 }

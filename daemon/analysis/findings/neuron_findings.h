@@ -1,8 +1,8 @@
 // The findings of device profiles of NeuronCores: rules over what the engines and the DMA queues did, asked of each
-// profile. A rule is a row: the figures that it needs, when it is one, what could be gained, what to do, who says so. A
-// figure that a profile does not have makes the rule not evaluated: nothing is guessed.
+// core of each profile. A rule is a row: the figures that it needs, when it is one, what could be gained, what to do,
+// who says so. A figure that no core has makes the rule not evaluated: nothing is guessed.
 //
-// One thread, that of the readers. Costs passes over the rows of the profile.
+// One thread, that of the readers. Costs passes over the rows of the profile for each of its cores.
 #pragma once
 
 #include <array>
@@ -55,28 +55,41 @@ const NeuronFigureWords& WordsOf(NeuronFigure figure);
 
 class NeuronFigures {
  public:
-  // The figures of the profile's first core, in the window.
-  static Result<NeuronFigures> Read(const AnalysisTraces& traces, const DeviceProfile& profile,
-                                    const ProfileWindow& window, const StopSignal& stop);
+  // The figures of each physical core in the window, the one that worked longest first; of kMostCores at most. One
+  // without a core where the profile is a summary alone.
+  static Result<std::vector<NeuronFigures>> Read(const AnalysisTraces& traces, const DeviceProfile& profile,
+                                                 const ProfileWindow& window, const StopSignal& stop);
+  static constexpr size_t kMostCores = 8;
 
   void Set(NeuronFigure figure, std::optional<double> value) { values_[static_cast<size_t>(figure)] = value; }
   std::optional<double> Find(NeuronFigure figure) const { return values_[static_cast<size_t>(figure)]; }
   // REQUIRES: it has a value.
   double operator[](NeuronFigure figure) const { return *values_[static_cast<size_t>(figure)]; }
 
+  int64_t core = 0;
   // Waits of the tensor engine and of the busiest engine; without a name of the engine: not known.
   EngineWait tensor_wait;
   EngineWait busiest_wait;
 
  private:
+  Status ReadCore(const AnalysisTraces& traces, const DeviceProfile& profile, const ProfileWindow& window,
+                  const StopSignal& stop);
   Status ReadWaits(const AnalysisTraces& traces, const DeviceProfile& profile, const ProfileWindow& window,
-                   int64_t core, ProfileWork& work, const StopSignal& stop);
+                   ProfileWork& work, const StopSignal& stop);
 
   std::array<std::optional<double>, kNeuronFigures> values_;
 };
 
+// The core of which a rule tells where several have what it looks for.
+enum class NeuronRuleCore : uint8_t {
+  kWorst,    // with the largest gain
+  kLongest,  // the one that worked longest: that another one is idle makes nothing slower
+  kAll,      // its figures are of all cores together
+};
+
 struct NeuronRule {
   const char* code = "";
+  NeuronRuleCore core = NeuronRuleCore::kWorst;
   std::vector<NeuronFigure> needs;  // the evidence, in this order; the first is the whole of gain_percent
   bool (*is_triggered)(const NeuronFigures& of) = nullptr;
   // At most so much is saved; null: nobody can say.
@@ -107,6 +120,8 @@ struct NeuronFindings {
   };
   std::vector<NotEvaluated> not_evaluated;
 };
-NeuronFindings AskNeuronRules(const NeuronFigures& of);
+// One finding for each rule at most. Messages and evidence name the core where there are several.
+// REQUIRES: `cores` is as NeuronFigures::Read makes it.
+NeuronFindings AskNeuronRules(std::span<const NeuronFigures> cores);
 
 }  // namespace kprof

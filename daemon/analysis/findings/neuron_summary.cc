@@ -27,13 +27,12 @@ struct ShownFinding {
 
 Status AddProfileRows(const DeviceProfile& profile, const ProfileFirstLook& look, size_t first,
                       AnalysisAnswer& answer) {
-  const std::string kind = look.cores == 0 ? "engines" : "neuron-bounds";
   RETURN_IF_ERROR(AddProfileRow(
       profile, first,
       {WordOrNull(profile.kernel), look.wall_ns, RealOrNull(look.active_percent), WordOrNull(look.busiest),
        RealOrNull(look.busiest_percent), WordOrNull(look.bound), RealOrNull(look.dma_percent),
        RealOrNull(look.mfu_percent), RealOrNull(look.mbu_percent), RealOrNull(look.spill_reload_bytes),
-       static_cast<int64_t>(look.cores), "kprofctl analyze " + kind + " " + profile.run},
+       static_cast<int64_t>(look.cores), "kprofctl analyze neuron-bounds " + profile.run},
       answer));
   for (const ProfileFirstLook::Top& one : look.top) {
     RETURN_IF_ERROR(
@@ -72,7 +71,8 @@ void CountFinding(std::vector<ShownFinding>& findings, ShownFinding found) {
 
 Status CountFindings(const AnalysisTraces& traces, const DeviceProfile& profile, const StopSignal& stop,
                      std::vector<ShownFinding>& findings) {
-  ASSIGN_OR_RETURN(const NeuronFigures figures, NeuronFigures::Read(traces, profile, ProfileWindow(), stop));
+  ASSIGN_OR_RETURN(const std::vector<NeuronFigures> figures,
+                   NeuronFigures::Read(traces, profile, ProfileWindow(), stop));
   for (const NeuronFinding& found : AskNeuronRules(figures).found) {
     const int64_t gain_ns = std::llround(std::min(found.gain_ns.value_or(0), 9e18));
     CountFinding(
@@ -100,7 +100,8 @@ std::vector<AnalysisTable> NeuronSummaryTables() {
             {"active_percent", kReal, "percent", "Any engine or DMA worked"},
             {"busiest", kText, "", "The engine that worked longest, or dma; null: not known"},
             {"busiest_percent", kReal, "percent", "It worked; of wall_ns"},
-            {"bound", kText, "", "memory: dma is busiest; compute: an engine is; latency: less than half is active"},
+            {"bound", kText, "",
+             "memory: dma is busiest; compute: an engine; latency: under half is active; null: not known"},
             {"dma_percent", kReal, "percent", "DMA worked; null: no packets were recorded"},
             {"mfu_percent", kReal, "percent", "As in engines; null: the profile lacks what it is made of"},
             {"mbu_percent", kReal, "percent", "As in engines"},

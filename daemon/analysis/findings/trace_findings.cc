@@ -80,8 +80,8 @@ void TraceFindings::Close() {
   });
 }
 
-Status ForEachPartMetrics(const AnalysisTraces& traces, const DeviceScope& scope, const StopSignal& stop,
-                          AnalysisAnswer& answer,
+Status ForEachPartMetrics(const AnalysisTraces& traces, const DeviceScope& scope, bool ran_elsewhere,
+                          const StopSignal& stop, AnalysisAnswer& answer,
                           const std::function<Status(size_t part, PartTraceMetrics& metrics)>& see) {
   PartNotes notes(scope.TextOfBounds());
   for (size_t part = 0; part < traces.parts().size(); ++part) {
@@ -94,7 +94,7 @@ Status ForEachPartMetrics(const AnalysisTraces& traces, const DeviceScope& scope
       continue;
     }
     if (metrics->devices.empty()) {
-      notes.AddLack(part, "no kernels", "nothing ran on a device");
+      if (!ran_elsewhere) notes.AddLack(part, "no kernels", "nothing ran on a device");
     } else if (!metrics->has_launches) {
       notes.AddLack(part, "no launches",
                     "no call of the host has the correlation of a kernel, so nobody knows what the devices waited for");

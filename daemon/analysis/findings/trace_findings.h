@@ -71,9 +71,10 @@ class TraceFindings {
 };
 
 // Calls `see` with the metrics of each part that the scope asks for. A rank that is broken is named in a trust reason,
-// and the others answer; a note says which parts have no kernels, or no launches.
-Status ForEachPartMetrics(const AnalysisTraces& traces, const DeviceScope& scope, const StopSignal& stop,
-                          AnalysisAnswer& answer,
+// and the others answer; a note says which parts have no launches, and which no kernels. `ran_elsewhere`: a device ran
+// that is in none of these parts, so that to have no kernels means nothing.
+Status ForEachPartMetrics(const AnalysisTraces& traces, const DeviceScope& scope, bool ran_elsewhere,
+                          const StopSignal& stop, AnalysisAnswer& answer,
                           const std::function<Status(size_t part, PartTraceMetrics& metrics)>& see);
 
 }  // namespace kprof

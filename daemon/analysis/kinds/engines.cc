@@ -30,10 +30,16 @@ class EnginesMaker {
       : traces_(traces), profile_(profile), window_(window), answer_(answer) {}
 
   Status Make(std::optional<int64_t> core, const StopSignal& stop) {
-    ASSIGN_OR_RETURN(work_, ReadProfileWork(traces_, profile_, window_, core, stop));
+    ASSIGN_OR_RETURN(work_, ReadProfileWork(traces_, profile_, window_, std::nullopt, stop));
+    const bool has_cores = !work_.cores.empty();
+    if (core && !work_.KeepCore(*core)) {
+      answer_.AddNote(has_cores ? "the profile has nothing of core " + std::to_string(*core)
+                                : "the profile is a summary alone, of all cores: leave option core out");
+      return OkStatus();
+    }
     total_ = TotalOf(profile_, work_, window_);
     ASSIGN_OR_RETURN(peaks_, CorePeaks::Find(profile_));
-    is_compared_ = window_.is_whole() && work_.cores.size() <= 1 && !core;
+    is_compared_ = window_.is_whole() && work_.cores.size() <= 1 && !work_.is_one_of_several;
     RETURN_IF_ERROR(AddEngines());
     RETURN_IF_ERROR(AddDma());
     RETURN_IF_ERROR(AddOverlaps());
@@ -43,7 +49,8 @@ class EnginesMaker {
     return OkStatus();
   }
   const ProfileTotal& total() const { return total_; }
-  int64_t active_ns() const { return active_ns_; }
+  // Nothing: a summary alone does not say.
+  std::optional<int64_t> active_ns() const { return active_ns_; }
   int64_t compute_ns() const { return compute_ns_; }
   bool has_work() const { return work_.has_instructions || work_.has_packets; }
 
@@ -122,7 +129,8 @@ class EnginesMaker {
     active_ns_ = LengthOf(all);
     compute_ns_ = LengthOf(all_compute);
     if (work_.cores.empty()) {
-      active_ns_ = profile_.FindWhole("total_active_time").value_or(0);
+      active_ns_ = profile_.FindWhole("total_active_time");
+      if (!active_ns_) active_ns_ = TimeOfPercent(profile_.Find("total_active_time_percent"));
       const std::optional<double> told = profile_.Find("dma_active_time");
       const std::optional<double> percent = profile_.Find("dma_active_time_percent");
       if (told || percent) {
@@ -214,7 +222,8 @@ class EnginesMaker {
   }
 
   Status AddCounter(const std::string& name, std::optional<int64_t> ours, const char* unit) {
-    const std::optional<double> told = window_.is_whole() ? profile_.Find(name) : std::nullopt;
+    const bool is_all = window_.is_whole() && !work_.is_one_of_several;
+    const std::optional<double> told = is_all ? profile_.Find(name) : std::nullopt;
     if (!ours && !told) return OkStatus();
     return Add(kCounterRows, {name, ValueOf(ours), std::string(unit), RealOrNull(told),
                               ours ? DifferenceOf(*ours, told) : AnalysisValue()});
@@ -222,6 +231,11 @@ class EnginesMaker {
 
   void Tell() {
     answer_.AddNote(peaks_.Text());
+    if (work_.cores.size() > 1) {
+      answer_.AddNote("utilization is of the peaks of " + std::to_string(work_.cores.size()) +
+                      " physical cores together; summary_value beside it is the profiler's own, which may be of the "
+                      "peaks of one");
+    }
     if (window_.is_whole() && !is_compared_) {
       answer_.AddNote("the profile's summary adds all cores up: of one of them it has no number to compare with");
     }
@@ -237,11 +251,13 @@ class EnginesMaker {
     }
     if (!has_work()) {
       answer_.AddNote(
-          "the profile is a summary alone: these are its own numbers, and what ran beside what is not known");
+          "the profile is a summary alone: times and counters are its own, and what ran beside what is not known; "
+          "value "
+          "of utilization is made of its counters by the definition, summary_value is what it says itself");
     }
-    const double active_percent =
-        total_.ns > 0 ? 100.0 * static_cast<double>(active_ns_) / static_cast<double>(total_.ns) : 100;
-    if (window_.is_whole() && active_percent < kTinyActivePercent && active_ns_ > 0) {
+    const auto active_ns = static_cast<double>(active_ns_.value_or(0));
+    const double active_percent = total_.ns > 0 ? 100 * active_ns / static_cast<double>(total_.ns) : 100;
+    if (window_.is_whole() && active_percent < kTinyActivePercent && active_ns > 0) {
       char text[40];
       std::snprintf(text, sizeof(text), "%.2g", active_percent);
       answer_.AddTrust({"cold_start", "only " + std::string(text) +
@@ -258,7 +274,7 @@ class EnginesMaker {
   ProfileTotal total_;
   CorePeaks peaks_;
   bool is_compared_ = false;
-  int64_t active_ns_ = 0;
+  std::optional<int64_t> active_ns_;
   int64_t compute_ns_ = 0;
 };
 
@@ -270,8 +286,10 @@ Result<AnalysisAnswer> AnswerEngines(const AnalysisTraces& traces, const Analysi
   for (const DeviceProfile& profile : asked.profiles) {
     EnginesMaker maker(traces, profile, asked.window, answer);
     RETURN_IF_ERROR(maker.Make(asked.core, stop));
-    if (asked.profiles.size() > 1) continue;
-    facts = {maker.total().ns, maker.total().source, maker.active_ns(), PercentOf(maker.active_ns(), maker.total().ns),
+    if (asked.profiles.size() > 1 || maker.total().source.empty()) continue;
+    const std::optional<int64_t> active_ns = maker.active_ns();
+    facts = {maker.total().ns, maker.total().source, ValueOf(active_ns),
+             active_ns ? PercentOf(*active_ns, maker.total().ns) : AnalysisValue(),
              maker.has_work() ? AnalysisValue(maker.compute_ns()) : AnalysisValue()};
   }
   answer.SetFacts(std::move(facts));
@@ -289,7 +307,8 @@ AnalysisKind Engines() {
       .options = {kProfileScope},
       .facts = {{"total_ns", kInteger, "ns", "The execution; null, as those below: of several profiles"},
                 {"total_source", kText, "", "Who says so: total_time, last_hw_timestamp, rows"},
-                {"active_ns", kInteger, "ns", "In which any engine or DMA queue worked"},
+                {"active_ns", kInteger, "ns",
+                 "In which any engine or DMA queue worked; null: the profile does not say"},
                 {"active_percent", kReal, "percent", "active_ns of total_ns"},
                 {"compute_ns", kInteger, "ns", "In which any engine worked"}},
       .tables = {{"engines",

@@ -49,7 +49,8 @@ class FindingsMaker {
     RETURN_IF_ERROR(AddProfiles());
     const AnalysisTraces others = WithoutNeuron(parts.with_events());
     const bool is_of_neuron_alone = others.parts().empty() && !traces_.parts().empty();
-    if (parts.has_events() && !is_of_neuron_alone) RETURN_IF_ERROR(AddEvents(others));
+    const bool has_neuron = others.parts().size() < parts.with_events().parts().size();
+    if (parts.has_events() && !is_of_neuron_alone) RETURN_IF_ERROR(AddEvents(others, has_neuron));
     if (!is_of_time && !options_.integer("device")) RETURN_IF_ERROR(AddNeuronRuntime());
     std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     for (auto& [gain_ns, row] : found_) RETURN_IF_ERROR(answer_.AddRow(kFound, std::move(row)));
@@ -57,14 +58,17 @@ class FindingsMaker {
   }
 
  private:
-  Status AddEvents(const AnalysisTraces& traces) {
+  // `has_neuron`: a Neuron device ran, so that rules about GPUs are not asked where there is none.
+  Status AddEvents(const AnalysisTraces& traces, bool has_neuron) {
     ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options_, stop_));
     TraceFindings findings;
-    RETURN_IF_ERROR(
-        ForEachPartMetrics(traces, scope, stop_, answer_, [&](size_t part, const PartTraceMetrics& metrics) {
-          findings.AddPart(traces, part, metrics);
-          return OkStatus();
-        }));
+    bool has_devices = false;
+    RETURN_IF_ERROR(ForEachPartMetrics(traces, scope, has_neuron, stop_, answer_,
+                                       [&](size_t part, const PartTraceMetrics& metrics) {
+                                         findings.AddPart(traces, part, metrics);
+                                         has_devices |= !metrics.devices.empty();
+                                         return OkStatus();
+                                       }));
     findings.Close();
     for (const TraceFinding& found : findings.findings()) {
       found_.emplace_back(
@@ -74,6 +78,7 @@ class FindingsMaker {
                               found.kernel.empty() ? AnalysisValue() : AnalysisValue(found.kernel), ValueOf(found.rank),
                               ValueOf(found.device), found.gain_ns, found.evidence, std::string(found.rule->source)});
     }
+    if (has_neuron && !has_devices) return OkStatus();
     for (const FindingNotEvaluated& one : findings.not_evaluated()) {
       std::string missing = "[";
       for (const TraceMetric metric : one.missing) {
@@ -102,7 +107,7 @@ class FindingsMaker {
     if (profiles.empty()) return OkStatus();
     ASSIGN_OR_RETURN(const ProfileWindow window, WindowOf(options_));
     for (const DeviceProfile& profile : profiles) {
-      ASSIGN_OR_RETURN(const NeuronFigures figures, NeuronFigures::Read(traces_, profile, window, stop_));
+      ASSIGN_OR_RETURN(const std::vector<NeuronFigures> figures, NeuronFigures::Read(traces_, profile, window, stop_));
       const NeuronFindings findings = AskNeuronRules(figures);
       for (const NeuronFinding& found : findings.found) {
         const int64_t gain_ns = std::llround(std::min(found.gain_ns.value_or(0), 9e18));

@@ -85,11 +85,12 @@ class BoundsMaker {
   Status AddWaits(const std::vector<EngineWait>& waits) {
     for (const EngineWait& wait : waits) {
       for (const WaitedFor& one : wait.waited_for) {
+        const bool is_nobody = one.who.empty() && !one.is_dma;
+        const std::string who = one.who.empty() && one.is_dma ? "a DMA queue without a name" : one.who;
         RETURN_IF_ERROR(Add(
-            kWaitRows,
-            {wait.engine, WordOrNull(one.who), one.who.empty() ? AnalysisValue() : AnalysisValue(int64_t{one.is_dma}),
-             WordOrNull(one.line.file), one.line.line > 0 ? AnalysisValue(one.line.line) : AnalysisValue(), one.waits,
-             one.wait_ns, ShareOf(static_cast<double>(one.wait_ns), of_.inputs.total_ns)}));
+            kWaitRows, {wait.engine, WordOrNull(who), is_nobody ? AnalysisValue() : AnalysisValue(int64_t{one.is_dma}),
+                        WordOrNull(one.line.file), one.line.line > 0 ? AnalysisValue(one.line.line) : AnalysisValue(),
+                        one.waits, one.wait_ns, ShareOf(static_cast<double>(one.wait_ns), of_.inputs.total_ns)}));
       }
     }
     return OkStatus();
@@ -108,14 +109,14 @@ class BoundsMaker {
 
  private:
   Status Add(size_t table, std::vector<AnalysisValue> values) {
-    values.insert(values.begin(), of_.core);
+    values.insert(values.begin(), of_.is_of_summary ? AnalysisValue() : AnalysisValue(of_.core));
     return AddProfileRow(profile_, table, std::move(values), answer_);
   }
   Status AddBound(const std::string& name, std::optional<double> ns, const char* definition) {
     const auto why = of_.unknown.find(name);
     const auto basis = of_.basis.find(name);
     return Add(kBoundRows, {name, RealOrNull(ns), ShareOf(ns, of_.inputs.total_ns), std::string(definition),
-                            basis == of_.basis.end() ? AnalysisValue() : AnalysisValue(basis->second),
+                            basis == of_.basis.end() ? AnalysisValue() : WordOrNull(basis->second),
                             ns || why == of_.unknown.end() ? AnalysisValue() : AnalysisValue(why->second)});
   }
 
@@ -182,6 +183,10 @@ Result<AnalysisAnswer> AnswerBounds(const AnalysisTraces& traces, const Analysis
     for (CoreBounds& core : cores) {
       BoundsMaker maker(profile, core, answer);
       RETURN_IF_ERROR(maker.Make());
+      facts = ++made == 1 ? maker.Facts() : AnalysisAnswer::Row(7);
+      why_no_speedup = maker.WhyNoSpeedup();
+      notes.insert(core.notes.begin(), core.notes.end());
+      if (core.is_of_summary) continue;
       const ProfileWindow of_core{core.begin_ns, core.end_ns};
       ASSIGN_OR_RETURN(const EngineWaits waits, ReadEngineWaits(traces, profile, of_core, core.core, core.work, stop));
       RETURN_IF_ERROR(maker.AddWaits(waits.engines));
@@ -189,9 +194,6 @@ Result<AnalysisAnswer> AnswerBounds(const AnalysisTraces& traces, const Analysis
         notes.insert("waits are left out: there are more than " + std::to_string(kMostWaitRows) +
                      " instructions, waits and DMA rows; --from and --to choose a part of them");
       }
-      facts = ++made == 1 ? maker.Facts() : AnalysisAnswer::Row(7);
-      why_no_speedup = maker.WhyNoSpeedup();
-      notes.insert(core.notes.begin(), core.notes.end());
     }
   }
   for (const std::string& note : notes) answer.AddNote(note);
@@ -223,7 +225,7 @@ AnalysisKind NeuronBounds() {
       .tables = {{"bounds",
                   {{"run", kText, "", "The run", true},
                    {"rank", kInteger, "", "The rank; null where nobody knows it"},
-                   {"core", kInteger, "", "The physical core within the logical one"},
+                   {"core", kInteger, "", "The physical core within the logical one; null: of a summary alone"},
                    {"bound", kText, "", "memory_bound, compute_bound, ..."},
                    {"ns", kReal, "ns", "The window would take so long; null: not known"},
                    {"percent", kReal, "percent", "ns of the window"},

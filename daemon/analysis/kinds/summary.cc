@@ -130,6 +130,7 @@ class SummaryMaker {
   Result<AnalysisAnswer> Make(const AnalysisTraces& reports, const ReportParts& parts) {
     // Without parts there is nothing to ask of the traces, but where there were none at all: then that is said.
     const bool is_of_neuron_alone = traces_.parts().empty() && !reports.parts().empty();
+    has_neuron_ = traces_.parts().size() < parts.with_events().parts().size();
     if (parts.has_events() && !is_of_neuron_alone) RETURN_IF_ERROR(AddEvents());
     const bool is_of_time = options_.integer("from") || options_.integer("to") || options_.integer("step");
     if (parts.has_reports() && !is_of_time) {
@@ -142,9 +143,9 @@ class SummaryMaker {
  private:
   Status AddEvents() {
     ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces_, options_, stop_));
-    RETURN_IF_ERROR(ForEachPartMetrics(traces_, scope, stop_, answer_, [&](size_t part, PartTraceMetrics& metrics) {
-      return AddPart(part, metrics, scope);
-    }));
+    RETURN_IF_ERROR(
+        ForEachPartMetrics(traces_, scope, has_neuron_, stop_, answer_,
+                           [&](size_t part, PartTraceMetrics& metrics) { return AddPart(part, metrics, scope); }));
     findings_.Close();
     RETURN_IF_ERROR(FindStraggler());
     AddOverheadTrust();
@@ -385,6 +386,7 @@ class SummaryMaker {
   int64_t kernels_ns_ = 0;
   Straggler straggler_;
   std::optional<ReportTotals> measured_;  // by a profiler of kernels
+  bool has_neuron_ = false;               // other parts are of a Neuron device
 };
 
 const std::vector<AnalysisColumn>& SummaryFacts() {
@@ -392,7 +394,8 @@ const std::vector<AnalysisColumn>& SummaryFacts() {
   static const std::vector<AnalysisColumn> kFacts = {
       {"facts", kJson, "", "All facts below, as one object"},
       {"rank_count", kInteger, "", "How many ranks have kernels; 0: nobody knows the ranks"},
-      {"device_count", kInteger, "", "How many devices have kernels, of all ranks"},
+      {"device_count", kInteger, "",
+       "How many devices have kernels, of all ranks; null, as all about them: there are Neuron devices alone"},
       {"span_ns", kInteger, "ns", "The whole: see the options; of several ranks the longest"},
       {"device_time_ns", kInteger, "ns", "The wholes of all devices, added up: percentages are of this"},
       {"busy_ns", kInteger, "ns", "At least one kernel, copy or fill ran, added up over the devices"},
@@ -462,6 +465,11 @@ void SummaryMaker::SetFacts() {
                                measured_ ? AnalysisValue(measured_->launches) : AnalysisValue(),
                                measured_ && measured_->total_ns ? AnalysisValue(*measured_->total_ns) : AnalysisValue(),
                                NotRecorded()};
+  // Facts of GPUs where a Neuron device ran and no GPU: of what is not there, and not 0.
+  for (size_t i = 1; has_neuron_ && all_.devices == 0 && i < facts.size(); ++i) {
+    if (SummaryFacts()[i].name == std::string_view("memory_peak_bytes")) break;
+    facts[i] = AnalysisValue();
+  }
   std::string object = "{";
   for (size_t i = 1; i < facts.size(); ++i) {
     const AnalysisColumn& column = SummaryFacts()[i];

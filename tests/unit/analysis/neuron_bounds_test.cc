@@ -185,7 +185,7 @@ std::string CodesOf(const NeuronFindings& findings) {
 }
 
 TEST(NeuronFindings, AreNoneWhereNothingIsWrong) {
-  const NeuronFindings findings = AskNeuronRules(QuietFigures());
+  const NeuronFindings findings = AskNeuronRules(std::vector{QuietFigures()});
   EXPECT_EQ(CodesOf(findings), "");
   EXPECT_TRUE(findings.not_evaluated.empty());
 }
@@ -225,18 +225,18 @@ TEST(NeuronFindings, FireWhereTheirFiguresSaySo) {
     SCOPED_TRACE(one.code);
     NeuronFigures figures = QuietFigures();
     for (const auto& [figure, value] : one.fires) figures.Set(figure, value);
-    const NeuronFindings findings = AskNeuronRules(figures);
+    const NeuronFindings findings = AskNeuronRules(std::vector{figures});
     ASSERT_EQ(CodesOf(findings), one.code);
     EXPECT_EQ(findings.found[0].gain_ns.value_or(0), one.gain_ns);
     EXPECT_FALSE(findings.found[0].message.empty() || findings.found[0].hint.empty());
     figures = QuietFigures();
     for (const auto& [figure, value] : one.does_not) figures.Set(figure, value);
-    EXPECT_EQ(CodesOf(AskNeuronRules(figures)), "");
+    EXPECT_EQ(CodesOf(AskNeuronRules(std::vector{figures})), "");
   }
 }
 
 NeuronFinding OnlyFindingOf(const NeuronFigures& figures) {
-  const NeuronFindings findings = AskNeuronRules(figures);
+  const NeuronFindings findings = AskNeuronRules(std::vector{figures});
   EXPECT_EQ(findings.found.size(), 1u);
   return findings.found.empty() ? NeuronFinding() : findings.found[0];
 }
@@ -265,10 +265,41 @@ TEST(NeuronFindings, NameWhatTheTensorEngineWaitedFor) {
   EXPECT_STREQ(OnlyFindingOf(figures).rule->code, "neuron_tensor_idle");
 }
 
+TEST(NeuronFindings, AreOfTheCoreThatHasThem) {
+  using enum NeuronFigure;
+  std::vector<NeuronFigures> cores = {QuietFigures(), QuietFigures()};  // the one that worked longest first
+  cores[0].core = 1;
+  cores[0].Set(kUnhiddenDmaNs, 1e5);
+  cores[0].Set(kThrottledNs, 2e4);
+  cores[1].Set(kUnhiddenDmaNs, 2e5);
+  cores[1].Set(kTensorIdleNs, 8e5);  // makes nothing slower
+  cores[1].Set(kThrottledNs, 2e4);
+  const NeuronFindings findings = AskNeuronRules(cores);
+  ASSERT_EQ(CodesOf(findings), "neuron_exposed_dma neuron_throttled");
+  EXPECT_EQ(findings.found[0].gain_ns, 2e5);
+  EXPECT_EQ(findings.found[0].message.rfind("core 0: ", 0), 0u) << findings.found[0].message;
+  EXPECT_NE(findings.found[0].evidence.find(R"({"metric":"core","value":0,"unit":""})"), std::string::npos);
+  EXPECT_EQ(findings.found[1].evidence.find("\"core\""), std::string::npos) << findings.found[1].evidence;
+  cores[1].Set(kUnhiddenDmaNs, std::nullopt);
+  EXPECT_EQ(AskNeuronRules(cores).found[0].message.rfind("core 1: ", 0), 0u);
+  EXPECT_TRUE(AskNeuronRules(cores).not_evaluated.empty());
+}
+
+TEST(NeuronFindings, SayThatAQueueHasNoName) {
+  NeuronFigures figures = QuietFigures();
+  figures.Set(NeuronFigure::kTensorIdleNs, 2e5);
+  figures.tensor_wait = {"tensor", 150'000, {{"", true, {}, 100'000, 3}, {"", false, {}, 20'000, 1}}};
+  const NeuronFinding found = OnlyFindingOf(figures);
+  EXPECT_NE(found.message.find("100.0 us for a DMA queue without a name, 20.0 us for nothing that ended meanwhile"),
+            std::string::npos)
+      << found.message;
+  EXPECT_NE(found.hint.find("begin these loads earlier"), std::string::npos) << found.hint;
+}
+
 TEST(NeuronFindings, AreNotEvaluatedWithoutAFigure) {
   NeuronFigures figures = QuietFigures();
   figures.Set(NeuronFigure::kWindowNs, std::nullopt);
-  const NeuronFindings findings = AskNeuronRules(figures);
+  const NeuronFindings findings = AskNeuronRules(std::vector{figures});
   EXPECT_EQ(findings.not_evaluated.size(), 9u);
   for (const auto& one : findings.not_evaluated) EXPECT_EQ(one.missing, std::vector<std::string>{"window_ns"});
 }

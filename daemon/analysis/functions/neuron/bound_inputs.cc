@@ -13,6 +13,8 @@ namespace {
 constexpr const char* kNoPackets =
     "no DMA packets were recorded: capture with --enable-dge-notifs, or compile with --disable-dge";
 
+constexpr const char* kNoTensorPeak =
+    "the tensor engine's peak is not known: the metadata lacks it, and the table of peaks this instance";
 constexpr const char* kNoReloads = "memory_bound_ideal_no_reloads";
 
 // Sizes of the tensors that a kernel has to move.
@@ -101,6 +103,9 @@ class BoundInputsReader {
     }
     is_one_core_ = cores.size() == 1;
     std::vector<CoreBounds> made;
+    if (cores.empty() && asked_.is_whole() && !core && profile_.FindWhole("total_time").value_or(0) > 0) {
+      ReadSummary(made.emplace_back());
+    }
     for (const int64_t one : cores) {
       if (core && *core != one) continue;
       made.emplace_back();
@@ -133,6 +138,56 @@ class BoundInputsReader {
     TellDmaPeak(of);
     TakeCompute(of.work, of);
     return OkStatus();
+  }
+
+  // As Amazon's own tool does where it has counters alone. A time that is missing is its percentage of the whole.
+  void ReadSummary(CoreBounds& of) {
+    of.is_of_summary = true;
+    of.inputs.total_ns = *profile_.Find("total_time");
+    of.end_ns = *profile_.FindWhole("total_time");
+    of.notes.emplace_back(
+        "the profile is a summary alone: the window is its total_time, and bounds are of its counters");
+    TakePeaks(of);
+    const auto time_of = [&](const std::string& counter) -> std::optional<double> {
+      if (const std::optional<double> told = profile_.Find(counter)) return told;
+      const std::optional<double> percent = profile_.Find(counter + "_percent");
+      return percent ? std::optional(*percent / 100 * of.inputs.total_ns) : std::nullopt;
+    };
+    const auto take = [&](const char* bound, std::optional<double>& input, std::optional<double> value,
+                          const std::string& counter) {
+      input = value;
+      (value ? of.basis : of.unknown)[bound] = value ? "summary: " + counter : "the summary has no " + counter;
+    };
+    take("memory_bound", of.inputs.dma_active_ns, time_of("dma_active_time"), "dma_active_time");
+    take("perfect_pipeline", of.inputs.dma_active_ns, of.inputs.dma_active_ns, "dma_active_time");
+    if (of.inputs.dma_active_ns) of.basis["perfect_pipeline"] = "summary: active times";
+    take("memory_bound_ideal", of.inputs.dma_bytes, profile_.Find("dma_transfer_total_bytes"),
+         "dma_transfer_total_bytes");
+    take(kNoReloads, of.inputs.necessary_bytes, profile_.Find("inputs_outputs_weights_size_bytes"),
+         "inputs_outputs_weights_size_bytes");
+    TellDmaPeak(of);
+    for (const char* const engine : {"tensor", "vector", "scalar", "gpsimd"}) {
+      const std::optional<double> active = time_of(std::string(engine) + "_engine_active_time");
+      if (active) of.inputs.engines_ns[engine] = *active;
+    }
+    const bool has_tensor = of.inputs.engines_ns.contains("tensor");
+    (has_tensor ? of.basis : of.unknown)["compute_bound"] =
+        has_tensor ? "summary: tensor_engine_active_time" : "the summary has no tensor_engine_active_time";
+    const std::optional<double> flops = profile_.Find("hardware_flops");
+    const std::optional<double> transposes = profile_.Find("transpose_flops");
+    take("compute_bound_ideal_flops", of.inputs.tensor_flops, flops, "hardware_flops");
+    take("compute_bound_ideal_useful_flops", of.inputs.useful_flops,
+         flops && transposes ? std::optional(*flops - *transposes) : std::nullopt,
+         "hardware_flops and transpose_flops");
+    for (const char* const bound : {"compute_bound_ideal_flops", "compute_bound_ideal_useful_flops"}) {
+      if (!of.basis.contains(bound)) continue;
+      if (of.inputs.tensor_peak) {
+        of.basis[bound] += ", taken for BF16; peak: " + peaks_.tensor_flops->source;
+      } else {
+        of.unknown[bound] = kNoTensorPeak;
+        of.basis.erase(bound);
+      }
+    }
   }
 
   void TakePeaks(CoreBounds& of) {
@@ -253,9 +308,7 @@ class BoundInputsReader {
       if (basis.empty()) {
         of.unknown[bound] = "no instructions were recorded";
       } else if (!of.inputs.tensor_peak) {
-        of.unknown[bound] =
-            "the tensor engine's peak is not known: the metadata lacks it, and the table of peaks this "
-            "instance";
+        of.unknown[bound] = kNoTensorPeak;
       } else {
         of.basis[bound] = basis + "; peak: " + peaks_.tensor_flops->source;
       }

@@ -1,5 +1,6 @@
 // The numbers that the bounds of a NeuronCore are made of (neuron_bounds.h), read from a device profile, for each of
-// its physical cores. Says where each comes from, and what the profile lacks: an input that is not known stays unknown.
+// its physical cores; where it is a summary alone, from that. Says where each comes from, and what the profile lacks:
+// an input that is not known stays unknown.
 //
 // One thread, that of the readers. Costs what ReadProfileWork does.
 #pragma once
@@ -18,7 +19,8 @@ namespace kprof {
 
 struct CoreBounds {
   int64_t core = 0;
-  int64_t begin_ns = 0;  // of the window
+  bool is_of_summary = false;  // of the counters of a summary alone: of all cores
+  int64_t begin_ns = 0;        // of the window
   int64_t end_ns = 0;
   BoundInputs inputs;
   std::map<std::string, std::string> basis;    // by bound

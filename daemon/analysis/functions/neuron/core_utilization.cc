@@ -11,13 +11,14 @@ std::optional<double> SummedOr(const DeviceProfile& profile, const ProfileWork& 
   for (const auto& [core, sums] : work.sums) {
     if (sums.*of) sum = sum.value_or(0) + static_cast<double>(*(sums.*of));
   }
-  if (sum || !window.is_whole()) return sum;
+  if (sum || !window.is_whole() || work.is_one_of_several) return sum;
   return profile.Find(counter);
 }
 
 std::vector<CoreUtilization> UtilizationOf(const DeviceProfile& profile, const ProfileWork& work,
                                            const CorePeaks& peaks, const ProfileTotal& total,
                                            const ProfileWindow& window) {
+  const bool is_all = window.is_whole() && !work.is_one_of_several;
   // The summary's time is finer than ns.
   const bool is_told = window.is_whole() && total.source == "total_time";
   const double total_ns = is_told ? *profile.Find("total_time") : static_cast<double>(total.ns);
@@ -27,8 +28,8 @@ std::vector<CoreUtilization> UtilizationOf(const DeviceProfile& profile, const P
       SummedOr(profile, work, window, &InstructionSums::transpose_flops, "transpose_flops");
   const std::optional<double> read = SummedOr(profile, work, window, &InstructionSums::hbm_read, "hbm_read_bytes");
   const std::optional<double> written = SummedOr(profile, work, window, &InstructionSums::hbm_write, "hbm_write_bytes");
-  const std::optional<double> model = window.is_whole() ? profile.Find("model_flops") : std::nullopt;
-  const std::optional<double> inputs = window.is_whole() ? profile.Find("inputs_and_weights_size_bytes") : std::nullopt;
+  const std::optional<double> model = is_all ? profile.Find("model_flops") : std::nullopt;
+  const std::optional<double> inputs = is_all ? profile.Find("inputs_and_weights_size_bytes") : std::nullopt;
   const auto useful = hardware && transposes ? std::optional(*hardware - *transposes) : std::nullopt;
   const auto bytes = read || written ? std::optional(read.value_or(0) + written.value_or(0)) : std::nullopt;
   const auto of_peak = [&](std::optional<double> amount, const std::optional<CorePeak>& peak) -> std::optional<double> {
@@ -53,15 +54,15 @@ std::vector<CoreUtilization> UtilizationOf(const DeviceProfile& profile, const P
     const char* definition;
   } kRows[] = {
       {"mfu", "percent", of_peak(model, peaks.tensor_flops), "mfu_estimated_percent",
-       "model_flops / (total x tensor peak): matrix products of the model"},
+       "model_flops / (total x cores x tensor peak): matrix products of the model"},
       {"mfu_inst", "percent", of_peak(useful, peaks.tensor_flops), "mfu_inst_estimated_percent",
-       "(hardware_flops - transpose_flops) / (total x tensor peak): matrix products that ran"},
+       "(hardware_flops - transpose_flops) / (total x cores x tensor peak): matrix products that ran"},
       {"hfu", "percent", of_peak(hardware, peaks.tensor_flops), "hfu_estimated_percent",
-       "hardware_flops / (total x tensor peak): all that the tensor engine did"},
+       "hardware_flops / (total x cores x tensor peak): all that the tensor engine did"},
       {"mbu", "percent", of_peak(bytes, peaks.hbm_bytes), "mbu_estimated_percent",
-       "(hbm_read_bytes + hbm_write_bytes) / (total x HBM peak)"},
+       "(hbm_read_bytes + hbm_write_bytes) / (total x cores x HBM peak)"},
       {"mbu_min_read", "percent", of_peak(inputs, peaks.hbm_bytes), "mbu_min_read_util_percent",
-       "inputs_and_weights_size_bytes / (total x HBM peak): each is read once"},
+       "inputs_and_weights_size_bytes / (total x cores x HBM peak): each is read once"},
       {"arithmetic_intensity", "flop/byte", ratio(useful, bytes), "mm_arithmetic_intensity",
        "(hardware_flops - transpose_flops) / (hbm_read_bytes + hbm_write_bytes)"},
       {"ridge", "flop/byte", ridge, "peak_flops_bandwidth_ratio",
@@ -71,7 +72,7 @@ std::vector<CoreUtilization> UtilizationOf(const DeviceProfile& profile, const P
   };
   std::vector<CoreUtilization> made;
   for (const auto& row : kRows) {
-    const std::optional<double> told = window.is_whole() ? profile.Find(row.counter) : std::nullopt;
+    const std::optional<double> told = is_all ? profile.Find(row.counter) : std::nullopt;
     if (row.value || told) made.push_back({row.name, row.unit, row.value, told, row.definition});
   }
   return made;

@@ -446,6 +446,15 @@ DmaWork* ProfileWork::FindDma(int64_t core) {
   return nullptr;
 }
 
+bool ProfileWork::KeepCore(int64_t core) {
+  is_one_of_several = std::any_of(cores.begin(), cores.end(), [core](int64_t one) { return one != core; });
+  std::erase_if(engines, [core](const EngineWork& one) { return one.core != core; });
+  std::erase_if(dma, [core](const DmaWork& one) { return one.core != core; });
+  std::erase_if(sums, [core](const auto& one) { return one.first != core; });
+  std::erase_if(cores, [core](int64_t one) { return one != core; });
+  return !cores.empty();
+}
+
 Result<ProfileWork> ReadProfileWork(const AnalysisTraces& traces, const DeviceProfile& profile,
                                     const ProfileWindow& window, std::optional<int64_t> core, const StopSignal& stop) {
   return WorkReader(traces, profile, window, core, stop).Read();

@@ -208,10 +208,13 @@ struct ProfileWork {
   int64_t last_ns = 0;
   bool has_instructions = false;
   bool has_packets = false;
+  bool is_one_of_several = false;  // KeepCore left other cores out: numbers of the summary are not of this work
   std::unique_ptr<MemoryCharge> charge;
 
   EngineWork* Find(std::string_view engine, int64_t core);
   DmaWork* FindDma(int64_t core);
+  // Leaves all other cores out. False: the core is not there, and nothing is left.
+  bool KeepCore(int64_t core);
 };
 
 Result<ProfileWork> ReadProfileWork(const AnalysisTraces& traces, const DeviceProfile& profile,

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kCutNs = 2;
 // Rows of the waiting engine itself that are passed over to find another's.
 constexpr int kMostPassed = 64;
-constexpr uint32_t kNobody = UINT32_MAX;
+constexpr uint32_t kNobodyEnded = UINT32_MAX;
 constexpr size_t kKeptAtOnce = 4096;
 
 class WaitsReader {
@@ -108,8 +108,8 @@ class WaitsReader {
   // The number of an engine's line.
   uint32_t WhoOf(uint32_t engine, size_t line) {
     std::vector<uint32_t>& of = who_of_[engine];
-    if (of.size() <= line) of.resize(line + 1, kNobody);
-    if (of[line] == kNobody) {
+    if (of.size() <= line) of.resize(line + 1, kNobodyEnded);
+    if (of[line] == kNobodyEnded) {
       of[line] = static_cast<uint32_t>(who_.size());
       who_.push_back({engines_[engine], false, line});
     }
@@ -192,11 +192,13 @@ class WaitsReader {
       made.wait_ns += left;
       // Waits that count end one after the other.
       while (ended < ended_.size() && ended_[ended].end_ns <= wait.end_ns + kCutNs) ++ended;
-      const uint32_t who = wait.end_ns > window_.to_ns ? kNobody : EnderOf(wait, ended, engine);
+      const uint32_t who = wait.end_ns > window_.to_ns ? kNobodyEnded : EnderOf(wait, ended, engine);
       auto& [sum_ns, count] = sums[std::min<size_t>(who, who_.size())];
       sum_ns += left;
       ++count;
     }
+    // Frames of one line that differ are one line here.
+    std::map<std::tuple<std::string, bool, std::string, int64_t>, WaitedFor> by_name;
     for (size_t who = 0; who < sums.size(); ++who) {
       if (sums[who].second == 0) continue;
       WaitedFor one;
@@ -205,10 +207,11 @@ class WaitsReader {
         one.is_dma = who_[who].is_dma;
         one.line = lines_.line(who_[who].line);
       }
-      one.wait_ns = sums[who].first;
-      one.waits = sums[who].second;
-      made.waited_for.push_back(std::move(one));
+      WaitedFor& all = by_name.try_emplace({one.who, one.is_dma, one.line.file, one.line.line}, one).first->second;
+      all.wait_ns += sums[who].first;
+      all.waits += sums[who].second;
     }
+    for (auto& [name, one] : by_name) made.waited_for.push_back(std::move(one));
     std::stable_sort(made.waited_for.begin(), made.waited_for.end(),
                      [](const WaitedFor& one, const WaitedFor& other) { return one.wait_ns > other.wait_ns; });
     return made;
@@ -221,7 +224,7 @@ class WaitsReader {
       if (one.end_ns < wait.begin_ns) break;
       if (one.engine != engine) return one.who;
     }
-    return kNobody;
+    return kNobodyEnded;
   }
 
   static constexpr int64_t kMostWaitNs = int64_t{1} << 60;

@@ -18,7 +18,7 @@
 namespace kprof {
 
 struct WaitedFor {
-  std::string who;  // an engine, or a DMA queue; empty: nothing ended while it waited
+  std::string who;  // an engine, or a DMA queue; empty: a queue without a name, or nothing ended while it waited
   bool is_dma = false;
   SourceLine line;  // of the instruction; line 0: not known
   int64_t wait_ns = 0;

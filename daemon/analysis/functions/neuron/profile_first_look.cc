@@ -159,7 +159,9 @@ Result<ProfileFirstLook> LookAtProfile(const AnalysisTraces& traces, const Devic
   } else {
     TakeWork(work, look);
   }
-  if (look.active_percent && *look.active_percent < kMostlyActive) {
+  if (!look.dma_percent) {
+    // DMA that nobody recorded may be what works longest, and while nothing else does.
+  } else if (look.active_percent && *look.active_percent < kMostlyActive) {
     look.bound = "latency";
   } else if (!look.busiest.empty()) {
     look.bound = look.busiest == "dma" ? "memory" : "compute";

@@ -19,7 +19,8 @@ struct ProfileFirstLook {
   std::optional<double> active_percent;  // anything worked
   std::string busiest;                   // an engine, or dma; empty: nobody knows
   std::optional<double> busiest_percent;
-  std::string bound;  // memory, compute, latency: less than half of the time is active; empty: not known
+  // memory, compute, latency: less than half of the time is active; empty: not known, as where DMA was not recorded.
+  std::string bound;
   std::optional<double> dma_percent;
   std::optional<double> mfu_percent;
   std::optional<double> mbu_percent;
