@@ -497,6 +497,26 @@ class NeuronProfilesTest(OwnDaemonTest):
             json.dump(content, file)
         self.assertIn("time_unit_unknown", json.dumps(self.daemon.ctl.json("show", self.imported(path))))
 
+    def test_two_runs_are_compared_by_their_executions(self):
+        before, after = self.json_run(writer.Profile(3, 300)), self.json_run(writer.Profile(3, 900))
+        engines = {run: self.answer("engines", run)["result"] for run in (before, after)}
+        answer = self.answer("compare", after, "--baseline", before)["result"]
+        rows = {row["what"]: row for row in answer["neuron"]}
+        totals = [engines[run]["total_ns"] for run in (before, after)]
+        self.assertEqual([rows["execution"]["before"], rows["execution"]["after"]], totals)
+        self.assertAlmostEqual(rows["execution"]["delta_percent"], 100 * (totals[1] - totals[0]) / totals[0])
+        self.assertAlmostEqual(answer["ratio"], totals[1] / totals[0])
+        for i, run in enumerate((before, after)):
+            for row in engines[run]["engines"]:
+                self.assertEqual(rows[row["engine"] + " engine active"]["after" if i else "before"], row["active_ns"])
+            self.assertEqual(rows["DMA active"]["after" if i else "before"], engines[run]["dma"][0]["active_ns"])
+        self.assertEqual((answer["totals"], answer["before_total_ns"]), ([], None))
+        self.assertIn("tensor engine active", self.daemon.ctl.run("compare", after, "--baseline", before).out.decode())
+        report = self.daemon.ctl.run("report", after, "--baseline", before).out.decode()
+        self.assertIn("## Profile: kernel.neff", report)
+        self.assertRegex(report, r"Duration[^\n]*%.2f[^\n]*%.2f" % (totals[0] / 1000, totals[1] / 1000))
+        self.assertNotIn("nothing ran on a device", report)
+
     def test_an_export_has_a_process_for_each_core(self):
         run = self.parquet_run(writer.Profile(4, 200))
         path = self.path("chrome.json")

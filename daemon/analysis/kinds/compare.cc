@@ -13,14 +13,16 @@
 #include "daemon/analysis/functions/comparison/compared_sides.h"
 #include "daemon/analysis/functions/comparison/matched_kernels.h"
 #include "daemon/analysis/functions/comparison/matched_places.h"
+#include "daemon/analysis/functions/comparison/neuron_comparison.h"
 #include "daemon/analysis/functions/comparison/side_facts.h"
+#include "daemon/analysis/functions/neuron/neuron_parts.h"
 #include "storage/base/memory_charge.h"
 #include "storage/trace_sql/tables/strict_json.h"
 
 namespace kprof {
 namespace {
 
-enum CompareTable : size_t { kKernelChanges, kTotals, kStepChanges, kOperatorChanges, kWorkload };
+enum CompareTable : size_t { kKernelChanges, kTotals, kStepChanges, kOperatorChanges, kWorkload, kNeuronChanges };
 
 constexpr AnalysisOption kBaselineOption[] = {
     {.name = "baseline",
@@ -283,6 +285,9 @@ class Comparison {
   std::string differences_;  // an open list of JSON
 };
 
+constexpr size_t kRatioFact = 1;
+constexpr size_t kRatioOfFact = 6;
+
 AnalysisAnswer::Row NoFacts(const char* reason) {
   const AnalysisValue none;
   return {std::string("INCONCLUSIVE"),
@@ -311,6 +316,27 @@ std::string NoteOfReportsAlone(const OfSides<ComparedSide>& sides) {
          " has a report of a kernel profiler alone, and no trace: compare runs of one tool";
 }
 
+// The ratio is that of the executions of device profiles, where each side has one.
+Status AddNeuronChanges(const std::vector<ComparedNeuronFigure>& changes, AnalysisAnswer& answer,
+                        AnalysisAnswer::Row& facts) {
+  size_t executions = 0;
+  for (const ComparedNeuronFigure& change : changes) {
+    const std::optional<double> before = change.values[kBefore];
+    const std::optional<double> after = change.values[kAfter];
+    const AnalysisValue percent =
+        before && after && *before > 0 ? AnalysisValue(100 * (*after - *before) / *before) : AnalysisValue();
+    const auto value = [](std::optional<double> number) { return number ? AnalysisValue(*number) : AnalysisValue(); };
+    RETURN_IF_ERROR(answer.AddRow(
+        kNeuronChanges, {ValueOf(change.rank), change.what, std::string(change.unit), value(before), value(after),
+                         before && after ? AnalysisValue(*after - *before) : AnalysisValue(), percent}));
+    if (change.what != "execution" || !before || !after || !(*before > 0)) continue;
+    const bool is_only = ++executions == 1;
+    facts[kRatioFact] = is_only ? AnalysisValue(*after / *before) : AnalysisValue();
+    facts[kRatioOfFact] = is_only ? AnalysisValue(std::string("execution")) : AnalysisValue();
+  }
+  return OkStatus();
+}
+
 Result<AnalysisAnswer> AnswerCompare(const AnalysisTraces& traces, const AnalysisOptions& options,
                                      const StopSignal& stop) {
   AnalysisAnswer answer(traces);
@@ -320,6 +346,26 @@ Result<AnalysisAnswer> AnswerCompare(const AnalysisTraces& traces, const Analysi
     answer.AddNote("nothing to compare with: give option baseline, or two runs");
     answer.SetFacts(NoFacts("no_baseline"));
     return answer;
+  }
+  OfSides<ComparedSide> others = *compared;
+  bool are_others_empty = true;
+  for (const Side side : {kBefore, kAfter}) {
+    others[side].traces = WithoutNeuron((*compared)[side].traces);
+    are_others_empty &= others[side].traces.parts().empty();
+  }
+  if (options.integer("device").has_value() || options.integer("from") || options.integer("to") ||
+      options.integer("step")) {
+    // These choose no part of what a Neuron device did.
+    are_others_empty = false;
+  } else {
+    ASSIGN_OR_RETURN(const std::vector<ComparedNeuronFigure> changes, CompareNeuron(*compared, stop));
+    AnalysisAnswer::Row facts = NoFacts("too_few_samples");
+    RETURN_IF_ERROR(AddNeuronChanges(changes, answer, facts));
+    if (!changes.empty() && are_others_empty) {
+      answer.AddNote("these runs are of Neuron devices: table neuron compares them");
+      answer.SetFacts(std::move(facts));
+      return answer;
+    }
   }
   if (std::string note = NoteOfReportsAlone(*compared); !note.empty()) {
     answer.AddNote(std::move(note));
@@ -360,19 +406,22 @@ AnalysisKind Compare() {
       .version = 1,
       .question = "What changed since the baseline, by how much, and where?",
       .options = {kBaselineOption, kTraceScope},
-      .facts = {{"verdict", kText, "", "FASTER, SLOWER, SAME or INCONCLUSIVE; a single trace is no sample of many"},
-                {"ratio", kReal, "", "The time now to that of the baseline: below 1 is faster; null: of other work"},
-                {"ci_low", kReal, "", "The interval of the ratio; null: too few samples"},
-                {"ci_high", kReal, "", "Its upper end"},
-                {"reasons", kJson, "", "Why there is no verdict: too_few_samples, no_baseline, reports_alone"},
-                {"differences", kJson, "", "In what the workloads differ: ranks, devices, steps, amount, shapes"},
-                {"ratio_of", kText, "", "step: the mean of steps; total: no steps on both sides; null: no ratio"},
-                {"before_total_ns", kInteger, "ns", "The baseline's trace, from its first slice to its last"},
-                {"after_total_ns", kInteger, "ns", "The same now"},
-                {"before_step_ns", kInteger, "ns", "The baseline's mean step; null: it has none"},
-                {"after_step_ns", kInteger, "ns", "The same now"},
-                {"before_kernels_ns", kInteger, "ns", "Of all work of the baseline's devices, added up"},
-                {"after_kernels_ns", kInteger, "ns", "The same now"}},
+      .facts =
+          {{"verdict", kText, "", "FASTER, SLOWER, SAME or INCONCLUSIVE; a single trace is no sample of many"},
+           {"ratio", kReal, "", "The time now to that of the baseline: below 1 is faster; null: of other work"},
+           {"ci_low", kReal, "", "The interval of the ratio; null: too few samples"},
+           {"ci_high", kReal, "", "Its upper end"},
+           {"reasons", kJson, "", "Why there is no verdict: too_few_samples, no_baseline, reports_alone"},
+           {"differences", kJson, "", "In what the workloads differ: ranks, devices, steps, amount, shapes"},
+           {"ratio_of", kText, "",
+            "step: the mean of steps; total: no steps on both sides; execution: of Neuron device profiles; null: no "
+            "ratio"},
+           {"before_total_ns", kInteger, "ns", "The baseline's trace, from its first slice to its last"},
+           {"after_total_ns", kInteger, "ns", "The same now"},
+           {"before_step_ns", kInteger, "ns", "The baseline's mean step; null: it has none"},
+           {"after_step_ns", kInteger, "ns", "The same now"},
+           {"before_kernels_ns", kInteger, "ns", "Of all work of the baseline's devices, added up"},
+           {"after_kernels_ns", kInteger, "ns", "The same now"}},
       .tables =
           {{"kernels",
             {{"name", kText, "", "The kernel, or the copy; of several that match the one with the most time"},
@@ -428,7 +477,15 @@ AnalysisKind Compare() {
             {{"what", kText, "", "ranks, devices, steps, calls, shapes"},
              {"before", kText, "", "In the baseline"},
              {"after", kText, "", "Now"},
-             {"differs", kBoolean, "", "They are not the same"}}}},
+             {"differs", kBoolean, "", "They are not the same"}}},
+           {"neuron",
+            {{"rank", kInteger, "", "The rank; null where nobody knows it"},
+             {"what", kText, "", "execution, tensor engine active, DMA bytes, MFU, device (NC) time, ..."},
+             {"unit", kText, "", "Of the values: ns, bytes, percent, count"},
+             {"before", kReal, "", "In the baseline, of several runs the mean; null: not known"},
+             {"after", kReal, "", "Now"},
+             {"delta", kReal, "", "after without before"},
+             {"delta_percent", kReal, "percent", "delta of before"}}}},
       .answer = &AnswerCompare};
 }
 

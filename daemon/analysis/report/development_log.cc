@@ -56,7 +56,9 @@ std::string WriteDevelopmentLog(const Report& report) {
   const ReportStage first = report.stages.empty() ? ReportStage() : report.stages.front();
   // A version may have several kernels: its time is that of a launch of each.
   const bool has_round = report.round_ns.has_value();
-  const std::optional<double> us = Micro(has_round ? report.round_ns : first.duration_ns);
+  const std::optional<double> us = Micro(has_round             ? report.round_ns
+                                         : report.execution_ns ? report.execution_ns
+                                                               : first.duration_ns);
   const auto percent = [](std::optional<double> value) {
     return value ? NumberText(value, 0) + "%" : std::string(kUnknownNumber);
   };

@@ -4,12 +4,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "daemon/analysis/functions/neuron/device_profile.h"
 #include "daemon/analysis/functions/neuron/neuron_events.h"
 #include "daemon/analysis/functions/neuron/neuron_first_look.h"
+#include "daemon/analysis/functions/neuron/profile_first_look.h"
 #include "daemon/analysis/report/answer_table.h"
 #include "daemon/analysis/report/report_words.h"
 
@@ -24,15 +26,6 @@ bool HasProfile(const AnalysisTraces& traces) {
   return std::any_of(parts.begin(), parts.end(), [](const TracePart& part) { return IsDeviceProfile(part); });
 }
 
-// A fact as text; empty: it has no value.
-std::string FactText(const KindAnswer& of, std::string_view name) {
-  for (size_t i = 0; i < of.kind->facts.size(); ++i) {
-    if (of.kind->facts[i].name != name) continue;
-    if (const auto* text = std::get_if<std::string>(&of.answer.facts()[i])) return *text;
-  }
-  return "";
-}
-
 std::optional<double> FactNumber(const KindAnswer& of, std::string_view name) {
   for (size_t i = 0; i < of.kind->facts.size(); ++i) {
     if (of.kind->facts[i].name != name) continue;
@@ -44,7 +37,6 @@ std::optional<double> FactNumber(const KindAnswer& of, std::string_view name) {
 
 // DMA moves data; every other engine computes with it.
 std::string BoundOfEngine(const std::string& engine) {
-  if (engine.empty()) return "";
   return engine == "dma" ? "memory" : "compute";
 }
 
@@ -65,45 +57,76 @@ void SortStages(Report& report) {
   });
 }
 
+// Says what bounds the longest profile, as a summary of the run does.
+Status AddBottleneck(const ReportedRun& of, const std::vector<DeviceProfile>& profiles, const StopSignal& stop,
+                     Report& report) {
+  std::optional<ProfileFirstLook> longest;
+  const DeviceProfile* profile = nullptr;
+  for (const DeviceProfile& one : profiles) {
+    ASSIGN_OR_RETURN(ProfileFirstLook look, LookAtProfile(of.traces, one, stop));
+    if (longest && look.wall_ns <= longest->wall_ns) continue;
+    longest = std::move(look);
+    profile = &one;
+  }
+  if (!longest) return OkStatus();
+  report.bottleneck = longest->bound == "latency"   ? "Latency"
+                      : longest->bound == "memory"  ? "Memory"
+                      : longest->bound == "compute" ? "Compute"
+                                                    : "Unknown";
+  if (longest->wall_ns > 0) report.execution_ns = static_cast<double>(longest->wall_ns);
+  std::string cause;
+  if (profiles.size() > 1) {
+    cause = "The longest of " + std::to_string(profiles.size()) + " profiles" +
+            (profile->rank ? " is of rank " + std::to_string(*profile->rank) : "") + ". ";
+  }
+  if (longest->busiest.empty()) {
+    cause += "The profile does not say how long its engines worked";
+  } else {
+    cause += "Of the engines and DMA, " + longest->busiest + " is active longest, for " +
+             NumberText(longest->busiest_percent, 1) + " % of the execution";
+  }
+  if (!longest->dma_percent) {
+    cause += "; DMA was not recorded: whether memory bounds it is not known";
+  } else if (longest->active_percent) {
+    cause += "; anything at all is active for " + NumberText(longest->active_percent, 1) + " % of the execution";
+  }
+  report.root_cause = cause + ".";
+  return OkStatus();
+}
+
 // Engines work side by side: their times do not add up to the execution's.
 Status AddEngines(const ReportedRun& of, const StopSignal& stop, Report& report) {
   ASSIGN_OR_RETURN(const KindAnswer engines, AskKind("engines", of.traces, {}, stop));
-  ASSIGN_OR_RETURN(const KindAnswer bounds, AskKind("neuron-bounds", of.traces, {}, stop));
+  ASSIGN_OR_RETURN(const std::vector<DeviceProfile> profiles, FindDeviceProfiles(of.traces, stop));
   const AnswerTable rows = engines.table("engines");
   const AnswerTable dma = engines.table("dma");
   std::set<double> cores;
-  for (size_t row = 0; row < rows.size(); ++row) cores.insert(rows.Number(row, "core").value_or(0));
-  const auto of_core = [&cores](const AnswerTable& table, size_t row) {
-    return cores.size() < 2 ? std::string() : ", core " + NumberText(table.Number(row, "core"), 0);
+  std::set<double> ranks;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    cores.insert(rows.Number(row, "core").value_or(0));
+    ranks.insert(rows.Number(row, "rank").value_or(-1));
+  }
+  const auto owner_of = [&](const AnswerTable& table, size_t row) {
+    const std::optional<double> rank = table.Number(row, "rank");
+    const std::optional<double> core = table.Number(row, "core");
+    return (ranks.size() < 2 || !rank ? std::string() : ", rank " + NumberText(rank, 0)) +
+           (cores.size() < 2 || !core ? std::string() : ", core " + NumberText(core, 0));
   };
   for (size_t row = 0; row < rows.size(); ++row) {
-    AddStage(rows.Text(row, "engine") + " engine" + of_core(rows, row), BoundOfEngine(rows.Text(row, "engine")),
+    AddStage(rows.Text(row, "engine") + " engine" + owner_of(rows, row), BoundOfEngine(rows.Text(row, "engine")),
              std::nullopt, rows.Number(row, "active_ns"), report);
   }
   for (size_t row = 0; row < dma.size(); ++row) {
-    AddStage("dma" + of_core(dma, row), "memory", std::nullopt, dma.Number(row, "active_ns"), report);
+    AddStage("dma" + owner_of(dma, row), "memory", std::nullopt, dma.Number(row, "active_ns"), report);
   }
   SortStages(report);
   report.measured_ns = FactNumber(engines, "total_ns");
-  if (report.stages.empty()) {
-    report.bottleneck = "Unknown";
-    report.root_cause = "The profile has counters of a summary alone, and no instructions: kprofctl analyze engines " +
-                        report.run_id + " shows them.";
-    return OkStatus();
+  RETURN_IF_ERROR(AddBottleneck(of, profiles, stop, report));
+  for (const DeviceProfile& profile : profiles) {
+    if (report.kernel.empty()) report.kernel = profile.kernel;
   }
-  const std::string slowest = FactText(bounds, "bottleneck");
-  const std::optional<double> active_percent = FactNumber(engines, "active_percent");
-  const std::string bound = BoundOfEngine(slowest);
-  report.bottleneck = active_percent && *active_percent < kMostlyIdle ? "Latency"
-                      : bound == "memory"                             ? "Memory"
-                      : bound == "compute"                            ? "Compute"
-                                                                      : "Unknown";
-  report.root_cause = slowest.empty() ? "Several cores or profiles: each has its own bottleneck"
-                                      : "Of the engines and DMA, " + slowest + " is active longest";
-  if (active_percent) {
-    report.root_cause += "; anything at all is active for " + NumberText(active_percent, 1) + " % of the execution";
-  }
-  report.root_cause += ".";
+  // An engine is no kernel.
+  if (report.kernel.empty()) report.kernel = "device profile";
   report.notes.push_back(
       "engines work side by side, so that their times add up to more than the execution's: kprofctl "
       "analyze engines, neuron-bounds, dma, instructions " +

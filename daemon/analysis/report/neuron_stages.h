@@ -13,8 +13,8 @@ namespace kprof {
 // True for traces that have one of the two.
 bool HasNeuronTrace(const AnalysisTraces& traces);
 
-// Fills `stages`, `measured_ns`, `bottleneck` and `root_cause`, and adds notes. Where there are both, the device
-// profile says what bounds it. Fails as the analyses do.
+// Fills `stages`, `measured_ns`, `execution_ns`, `bottleneck`, `root_cause` and an empty `kernel`, and adds notes.
+// Where there are both, the device profile says what bounds it. Fails as the analyses do.
 Status AddNeuronStages(const ReportedRun& of, const StopSignal& stop, Report& report);
 
 }  // namespace kprof

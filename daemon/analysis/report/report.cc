@@ -229,8 +229,22 @@ class ReportMaker {
   Report report_;
 };
 
-void AddChanges(const Report& baseline, Report& report) {
-  report.baseline_id = baseline.run_id;
+constexpr double kUsPerNs = 1e-3;
+
+// Engines work side by side: the execution is what takes time, and each engine has a row of its own.
+void AddChangesOfExecution(const Report& baseline, Report& report) {
+  report.changes = {
+      {"Duration", "us", ScaledBy(baseline.execution_ns, kUsPerNs), ScaledBy(report.execution_ns, kUsPerNs)}};
+  for (const ReportStage& now : report.stages) {
+    const auto before = std::find_if(baseline.stages.begin(), baseline.stages.end(),
+                                     [&now](const ReportStage& stage) { return stage.name == now.name; });
+    report.changes.push_back({now.name, "us",
+                              before == baseline.stages.end() ? std::nullopt : ScaledBy(before->duration_ns, kUsPerNs),
+                              ScaledBy(now.duration_ns, kUsPerNs)});
+  }
+}
+
+void AddChangesOfStages(const Report& baseline, Report& report) {
   if (report.stages.empty() || baseline.stages.empty()) return;
   const ReportStage& now = report.stages.front();
   // The stage of the same name; the only one where there is one alone, as a new version may be called otherwise.
@@ -246,7 +260,6 @@ void AddChanges(const Report& baseline, Report& report) {
   } else {
     report.notes.push_back("the baseline has no " + now.name + ": all stages together are compared");
   }
-  constexpr double kUsPerNs = 1e-3;
   report.changes = {
       {"Duration", "us", ScaledBy(before.duration_ns, kUsPerNs), ScaledBy(now.duration_ns, kUsPerNs)},
       {"All stages", "us", ScaledBy(baseline.round_ns, kUsPerNs), ScaledBy(report.round_ns, kUsPerNs)},
@@ -261,6 +274,16 @@ void AddChanges(const Report& baseline, Report& report) {
     const bool is_of_all = change.metric == "All stages";
     return (!change.previous && !change.current) || (!is_same_stage && !is_of_all);
   });
+}
+
+void AddChanges(const Report& baseline, Report& report) {
+  report.baseline_id = baseline.run_id;
+  if (report.execution_ns && baseline.execution_ns) {
+    AddChangesOfExecution(baseline, report);
+  } else {
+    AddChangesOfStages(baseline, report);
+  }
+  if (report.changes.empty()) return;
   const auto differ = [&report](const char* what, const std::string& one, const std::string& other) {
     if (one == other) return;
     report.trust.push_back({"conditions_differ", std::string(what) +

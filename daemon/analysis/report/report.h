@@ -134,6 +134,7 @@ struct Report {
   std::vector<ReportStage> stages;                                 // those with a name, then kernels; the longest first
   std::optional<double> measured_ns;             // of all kernels' launches: named stages and kernels overlap
   std::optional<double> round_ns;                // a launch of each kernel; of a trace: nothing
+  std::optional<double> execution_ns;            // of a Neuron device profile: engines, the stages, work side by side
   std::string bottleneck;                        // Memory, Compute, Latency, Balanced, Unknown
   std::string root_cause;                        // two sentences at most
   std::vector<ReportOpportunity> opportunities;  // the largest gain first

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
+#include "daemon/analysis/functions/neuron/device_profile.h"
 
 namespace kprof {
 namespace {
@@ -72,8 +73,10 @@ Result<ChosenRuns> ChooseRuns(const AnalysisTraces& traces, const AnalysisOption
 Ranks RanksOf(const AnalysisTraces& traces, const std::set<std::string>& runs) {
   Ranks ranks;
   for (size_t part = 0; part < traces.parts().size(); ++part) {
-    // The part `samples` of a watched device has no slices.
-    if (!runs.contains(traces.run(part)) || traces.parts()[part].reader->rows(EventKind::kSlice) == 0) continue;
+    // The part `samples` of a watched device has no slices; nor has a device profile of counters alone.
+    const TracePart& of = traces.parts()[part];
+    const bool has_events = of.reader->rows(EventKind::kSlice) > 0 || IsDeviceProfile(of);
+    if (!runs.contains(traces.run(part)) || !has_events) continue;
     ranks.insert(traces.parts()[part].rank);
   }
   return ranks;
