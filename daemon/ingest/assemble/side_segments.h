@@ -1,5 +1,5 @@
-// Rows of side tables on their way to a part: kept until they are a segment, encoded by the pool while the next rows are
-// read, and given to the part in the order in which they came, as they have no times to be sorted by.
+// Rows of side tables on their way to a part: kept until they are a segment, encoded by the pool while the next rows
+// are read, and given to the part in the order in which they came, as they have no times to be sorted by.
 //
 // One thread, but for the pool. Memory: for each table less than a segment, and kMostUnderWay segments of all tables.
 #pragma once

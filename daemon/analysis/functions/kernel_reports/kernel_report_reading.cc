@@ -1,5 +1,6 @@
 // Reading of kernel reports: the side tables of each part become launches, kernels, and columns of numbers.
 #include <algorithm>
+#include <cmath>
 #include <bit>
 #include <limits>
 #include <unordered_map>
