@@ -1,7 +1,7 @@
 // Reading of kernel reports: the side tables of each part become launches, kernels, and columns of numbers.
 #include <algorithm>
-#include <cmath>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <unordered_map>
 
