@@ -162,6 +162,7 @@ constexpr size_t kMostWarningsOfRun = 64;
 constexpr char kSourceIncomplete[] = "source_incomplete";
 constexpr char kSourceLeftOut[] = "source_left_out";
 constexpr char kRankByName[] = "rank_by_name";
+constexpr char kNoTimeUnit[] = "time_unit_unknown";
 constexpr size_t kMostToldOfNone = 8;  // where no source is a trace
 
 std::string FileAt(const Layout& layout, const std::string& run_id, size_t i) {
@@ -198,7 +199,7 @@ std::string JoinedByName(int64_t rank) {
 void AddWarnings(const std::string& name, const std::vector<std::string>& warnings, std::vector<TrustReason>& trust) {
   const auto add = [&](const std::string& warning) {
     if (warning.starts_with(kTimeUnitUnknown)) {
-      AddTrust("time_unit_unknown", name, warning.substr(kTimeUnitUnknown.size()), trust);
+      AddTrust(kNoTimeUnit, name, warning.substr(kTimeUnitUnknown.size()), trust);
       return;
     }
     if (!warning.starts_with(kToolVersionUnknown)) return AddTrust(kSourceIncomplete, name, warning, trust);

@@ -18,7 +18,7 @@ class PythonProbeTest : public testing::Test {
  protected:
   // An interpreter that answers so.
   std::string Interpreter(const std::string& script) {
-    const std::string path = folder_ / "python3";
+    std::string path = folder_ / "python3";
     std::ofstream(path) << "#!/bin/sh\n" << script;
     ::chmod(path.c_str(), 0755);
     return path;

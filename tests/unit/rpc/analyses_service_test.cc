@@ -144,7 +144,9 @@ TEST_F(AnalysesServiceTest, OfSeveralRunsRowsSayWhoseTheyAre) {
   EXPECT_THAT(answered.header.run_ids(), ElementsAre(kFirst, kSecond));
   EXPECT_EQ(answered.Columns().front(), "run");
   EXPECT_THAT(answered.batches[0].columns(0).texts(), ElementsAre(kFirst, kFirst, kSecond, kSecond));
-  EXPECT_EQ(answered.end.trust_size(), 1);  // said once
+  ASSERT_EQ(answered.end.trust_size(), 2);  // of each run once
+  EXPECT_EQ(answered.end.trust(0).message(), "run " + std::string(kFirst) + ": others used it");
+  EXPECT_EQ(answered.end.trust(1).message(), "run " + std::string(kSecond) + ": others used it");
 }
 
 TEST_F(AnalysesServiceTest, ALabelNamesAllRunsThatHaveItTheOldestFirst) {

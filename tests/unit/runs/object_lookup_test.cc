@@ -13,8 +13,8 @@ namespace {
 
 using testing::StartsWith;
 
-constexpr Caller kOwnerUid{.uid = 1000};
-constexpr Caller kOtherUid{.uid = 2000};
+const Caller kOwnerUid{.uid = 1000};
+const Caller kOtherUid{.uid = 2000};
 constexpr char kFirst[] = "1m7z76yq0sjfh8j2";
 constexpr char kSecond[] = "1m7z76yx6njyrmh2";
 
