@@ -94,7 +94,7 @@ std::vector<int64_t> SampleTimes(const JsonMembers& line, double start_absolute_
 
 struct Overlap {
   int64_t samples = 0;
-  // Of them those in which a NeuronCore ran. One in which two of four ran is half of one.
+  // Samples at which a NeuronCore ran. A sample at which two of four ran counts as half of one.
   double within = 0;
   double percent() const { return samples > 0 ? 100.0 * within / static_cast<double>(samples) : 0; }
   std::string count() const { return std::to_string(std::llround(within)); }

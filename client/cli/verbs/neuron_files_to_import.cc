@@ -16,7 +16,7 @@ constexpr size_t kMostNames = 10'000;
 constexpr int kMostDepth = 6;
 constexpr char kRuntimeTrace[] = "ntrace.pb";
 
-// What is among the files, and in a folder.
+// The Neuron files among those given, or in a folder.
 struct NeuronFiles {
   std::vector<std::string> neffs;
   std::vector<std::string> ntffs;

@@ -1,4 +1,4 @@
-// What the rules about a device profile are asked of (neuron_findings.h): the figures of each of its cores.
+// The figures of each core of a device profile, which its rules are asked of (neuron_findings.h).
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -55,7 +55,7 @@ Result<std::optional<double>> ReadThrottledNs(const AnalysisTraces& traces, cons
   return std::optional(sum);
 }
 
-// What a window of one piece and others have in common.
+// The intersection of a window and some pieces.
 std::vector<Interval> CommonOf(const std::vector<Interval>& window, const std::vector<Interval>& pieces) {
   std::vector<Interval> common;
   for (Interval piece : pieces) {
@@ -122,7 +122,8 @@ Result<std::vector<NeuronFigures>> NeuronFigures::Read(const AnalysisTraces& tra
 Status NeuronFigures::ReadCore(const AnalysisTraces& traces, const DeviceProfile& profile, const ProfileWindow& window,
                                const StopSignal& stop) {
   using enum NeuronFigure;
-  // Of the rows of DMA alone, or of instructions too, these are known.
+  // Reloaded bytes are the larger of two sums, of rows of DMA and of instructions; without rows of DMA they are not
+  // known.
   const double of_instructions = Find(kSpillReloadBytes).value_or(0);
   Set(kSpillReloadBytes, std::nullopt);
   ASSIGN_OR_RETURN(std::vector<CoreBounds> cores, ReadBoundInputs(traces, profile, window, core, stop));

@@ -125,8 +125,8 @@ class PlacesByIds {
       return IsBefore(a, b) || (!IsBefore(b, a) && a.time_ns < b.time_ns);
     });
   }
-  // That for something from `begin_ns` to `end_ns` which it caused: the last one that began before. kNobody: there is
-  // none, or nothing tells. REQUIRES: it is sorted.
+  // Finds the place that caused something from `begin_ns` to `end_ns`: the last one with this id that began before.
+  // kNobody: there is none, or nothing tells. REQUIRES: it is sorted.
   size_t Find(const NeuronCoreKey& of, int64_t id, int64_t begin_ns, int64_t end_ns) const {
     if (id == kNoValue) return kNobody;
     const auto range = std::equal_range(places_.begin(), places_.end(), Entry{of, id, 0, 0}, IsBefore);
@@ -213,7 +213,7 @@ class Attributing {
     }
   }
 
-  // Of several executions with one id, which a host call caused, it is the first: the calls of the others were lost.
+  // A host call gets the first of several executions with its id: the calls of the others were lost.
   void TakeHost(const PlacesByIds& places, size_t i, int64_t id) {
     if (all_.host_of_execution[i] != kNobody) return;
     const NeuronExecution& execution = all_.executions[i];

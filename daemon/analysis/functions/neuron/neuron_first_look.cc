@@ -46,7 +46,7 @@ void TakeLongestLine(const NeuronLines& lines, NeuronRuntimeLook& look) {
   look.line_percent = PercentOfNs(longest->second.nc_ns, lines.totals.all.nc_ns);
 }
 
-// What the numbers say.
+// The numbers as a sentence.
 std::string SentenceOf(const NeuronRuntimeLook& look) {
   std::string text = "Neuron runtime" + (look.rank ? " of rank " + std::to_string(*look.rank) : std::string()) + ": ";
   if (!look.wall_ns) {
