@@ -59,7 +59,10 @@ size_t FindFlatSummary(std::string_view text) {
   if (begin == text.npos || text[begin] != '{') return text.npos;
   constexpr int kEnough = 3;
   int found = 0;
-  ForMembers(text.substr(begin), [&](std::string_view key, std::string_view value) {
+  std::string padded(text.substr(begin));
+  const size_t size = padded.size();
+  padded.resize(size + kScanSlackBytes, '\0');
+  ForMembers(std::string_view(padded).substr(0, size), [&](std::string_view key, std::string_view value) {
     found += IsSummaryCounter(key) && value.front() != '{' && value.front() != '[' ? 1 : 0;
   });
   return found >= kEnough ? begin : text.npos;

@@ -77,14 +77,16 @@ TEST(PageTexts, AreReadInEachEncoding) {
   EXPECT_FALSE(ReadPlainTexts(Bytes({9, 0, 0, 0}) + "ab", 1, texts));
   // Lengths 2 and 3: a block with one miniblock's delta of 1.
   const std::string lengths = Bytes({0x80, 0x01, 0x04, 0x02, 0x04, 0x02, 0, 0, 0, 0});
-  ASSERT_TRUE(ReadDeltaLengthTexts(lengths + "abcde", 2, texts));
+  const std::string whole = lengths + "abcde";
+  ASSERT_TRUE(ReadDeltaLengthTexts(whole, 2, texts));
   EXPECT_THAT(texts, ElementsAre("ab", "cde"));
   EXPECT_FALSE(ReadDeltaLengthTexts(lengths + "abcd", 2, texts));
   // Prefixes 0 and 2: "axle", "ax" + "is".
   const std::string prefixes = Bytes({0x80, 0x01, 0x04, 0x02, 0x00, 0x04, 0, 0, 0, 0});
   const std::string suffixes = Bytes({0x80, 0x01, 0x04, 0x02, 0x08, 0x03, 0, 0, 0, 0});
   std::vector<char> storage;
-  ASSERT_TRUE(ReadDeltaTexts(prefixes + suffixes + "axleis", 2, 100, storage, texts));
+  const std::string deltas = prefixes + suffixes + "axleis";
+  ASSERT_TRUE(ReadDeltaTexts(deltas, 2, 100, storage, texts));
   EXPECT_THAT(texts, ElementsAre("axle", "axis"));
   EXPECT_FALSE(ReadDeltaTexts(prefixes + suffixes + "axleis", 2, 7, storage, texts));
 }

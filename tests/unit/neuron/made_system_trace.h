@@ -194,12 +194,13 @@ class MadeSystemTrace {
       const int64_t end = start + ns - (core == 0 && shape_.lnc > 1 ? late : 0);
       Event& row = Add("nc_exec_running", nc, 0, begin, end, kNone,
                        "\"exec_id\":" + std::to_string(exec_id) + ",\"model_id\":7");
-      row.core = nc * 2 + core;
+      const int64_t physical = nc * 2 + core;
+      row.core = physical;
       row.execution = number;
       if (!shape_.has_points) continue;
       Event& point =
           Add("timestamp_sync_point", nc, 0, end + 1, end + 1, kNone, "\"exec_id\":" + std::to_string(exec_id));
-      point.core = row.core;
+      point.core = physical;  // `row` is gone: the events have grown
       point.is_point = true;
     }
   }
