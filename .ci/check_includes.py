@@ -17,7 +17,7 @@ ROOMS = (
     "daemon/analysis", "daemon/exports", "daemon/access", "daemon/runs", "daemon/net", "daemon/cluster", "daemon/rpc", "daemon/web",
     "daemon/systemd", "daemon/config", "daemon", "daemon/programs",
 )
-CLIENT_ROOMS = ("client/cpp", "client/cli", "client/python", "client/web", "client/inject")
+CLIENT_ROOMS = ("client/cpp", "client/cli", "client/python", "client/web", "client/inject", "client/event")
 # Only these speak gRPC: everything else works on plain values, and compiles five times as fast.
 GRPC_ROOMS = ("proto", "daemon/rpc", "client/cpp", "client/cli", "client/web", "client/python")
 # Folders that see less than their room may: the files that small or foreign programs are made of.
