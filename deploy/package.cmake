@@ -25,6 +25,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "init-system-helpers (>= 1.54), systemd | systemd-standalone-sysusers, systemd | systemd-standalone-tmpfiles")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "systemd, dbus, python3, python3-grpcio, python3-protobuf")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-pandas")
+set(CPACK_DEBIAN_PACKAGE_PROVIDES "python3-kprof")  # the Python package is in it
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(debian ${CMAKE_CURRENT_SOURCE_DIR}/debian)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian}/conffiles ${debian}/postinst ${debian}/prerm ${debian}/postrm)

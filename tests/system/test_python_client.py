@@ -256,7 +256,7 @@ except kprof.KprofError as error:
 
     def test_a_daemon_that_dies_is_told(self):
         self.daemon.start()
-        client = kprof.connect(self.daemon.socket)
+        client = kprof.connect(self.daemon.socket, patience_s=0)
         self.assertEqual(client.runs(), [])
         self.daemon.kill()
         with self.assertRaises(kprof.NoDaemon):

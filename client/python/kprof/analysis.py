@@ -1,7 +1,11 @@
 """Analyses: what the daemon offers, and its answers. This package knows no kind by name: all that kprofd offers can be
 asked, also what a newer one adds."""
 
+from __future__ import annotations
+
 import dataclasses
+from collections.abc import Iterable
+from typing import Any, Optional
 
 from kprof.errors import InternalError, UsageError
 from kprof.run import TrustReason, trust_of
@@ -13,7 +17,7 @@ _TYPES = {analyses_pb2.ANALYSIS_TYPE_INTEGER: "integer", analyses_pb2.ANALYSIS_T
           analyses_pb2.ANALYSIS_TYPE_JSON: "json"}
 
 
-def _column_of(message):
+def _column_of(message: Any) -> Column:
     return Column(message.name, _TYPES.get(message.type, ""), message.unit, message.meaning)
 
 
@@ -26,7 +30,7 @@ class Option:
     default: str
     unit: str
     meaning: str
-    choices: tuple
+    choices: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,12 +40,12 @@ class Kind:
     name: str
     version: int
     question: str
-    options: tuple
-    facts: tuple
-    tables: dict
+    options: tuple[Option, ...]
+    facts: tuple[Column, ...]
+    tables: dict[str, tuple[Column, ...]]
 
     @staticmethod
-    def of(message):
+    def of(message: Any) -> Kind:
         options = tuple(Option(option.name, _TYPES.get(option.type, ""), option.default_value, option.unit, option.meaning,
                                tuple(option.choices)) for option in message.options)
         return Kind(message.name, message.version, message.question, options,
@@ -49,14 +53,14 @@ class Kind:
                     {table.name: tuple(_column_of(column) for column in table.columns) for table in message.tables})
 
 
-def option_text(value):
+def option_text(value: Any) -> str:
     """An option's value as kprofd takes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
 
 
-def option_name(name):
+def option_name(name: str) -> str:
     """`from_` is `from`, a word that Python has for itself; `at_least` is `at-least`."""
     return name.rstrip("_").replace("_", "-")
 
@@ -64,14 +68,15 @@ def option_name(name):
 class Answer:
     """The answer of an analysis.
 
-    `facts`: single values by name. `tables`: Tables by name; `table()` gives one as a DataFrame or a list of dicts.
+    `facts`: single values by name; they are attributes, too: answer.verdict. `tables`: Tables by name; `table()` gives one as a DataFrame or a list of dicts.
     `trust`: reasons not to believe it; `notes`: why a table is empty, what was left out.
     """
 
-    def __init__(self, messages):
-        header, end = None, None
-        self.facts = {}
-        self.tables = {}
+    def __init__(self, messages: Iterable[Any]) -> None:
+        header: Any = None
+        end: Any = None
+        self.facts: dict[str, Any] = {}
+        self.tables: dict[str, Table] = {}
         for message in messages:
             part = message.WhichOneof("part")
             if part == "header":
@@ -87,26 +92,42 @@ class Answer:
                 end = message.end
         if header is None or end is None:
             raise InternalError("internal", "analyze: kprofd ended the answer before its end")
-        self.kind = header.kind
-        self.version = header.version
-        self.run_ids = list(header.run_ids)
+        self.kind: str = header.kind
+        self.version: int = header.version
+        self.run_ids: list[str] = list(header.run_ids)
         self.fact_columns = [_column_of(fact) for fact in header.facts]
-        self.trust: "list[TrustReason]" = trust_of(end.trust)
-        self.notes = list(end.notes)
-        self.elapsed_ms = end.elapsed_ms
+        self.trust: list[TrustReason] = trust_of(end.trust)
+        self.notes: list[str] = list(end.notes)
+        self.elapsed_ms: float = end.elapsed_ms
 
-    def __repr__(self):
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["facts"][name]
+        except KeyError:
+            raise AttributeError(f"an answer of {self.__dict__.get('kind')} has no fact {name!r}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.facts]
+
+    def __repr__(self) -> str:
         tables = ", ".join(f"{name} ({len(table)} rows)" for name, table in self.tables.items())
         return f"<Answer {self.kind}: {tables or 'no table'}>"
 
-    def table(self, name=None):
+    def table(self, name: Optional[str] = None) -> Any:
         """The table of that name; the primary one where none is given. A DataFrame where pandas is installed, else a list of
         dicts. `tables[name].frame()` and `.rows()` are always the one or the other."""
+        return self._named(name).table()
+
+    def to_pandas(self, table: Optional[str] = None) -> Any:
+        """The table of that name as a pandas DataFrame; the primary one where none is given."""
+        return self._named(table).frame()
+
+    def _named(self, name: Optional[str]) -> Table:
         if not self.tables:
             raise UsageError("usage", f"take a table of {self.kind}: it has none", "its values are its facts")
         if name is None:
-            return next(iter(self.tables.values())).table()
+            return next(iter(self.tables.values()))
         if name not in self.tables:
             raise UsageError("usage", f"take a table of {self.kind}: there is no table '{name}'",
                              f"there are {', '.join(self.tables)}")
-        return self.tables[name].table()
+        return self.tables[name]

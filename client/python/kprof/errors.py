@@ -1,22 +1,31 @@
 """Failures as exceptions. All are KprofErrors, with the code, message and remedy that kprofctl shows.
 
-A class stands for a family of codes, the one that shares an exit code in docs/cli.md, but that limits of time and what
-waits have classes of their own. A code of a newer daemon has the class of its gRPC code.
+A class stands for a family of codes that are handled alike; docs/python.md has the table. A code of a newer daemon has
+the class of its gRPC code.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Optional
 
 import grpc
 
 from kprof.v1 import error_pb2
 
+if TYPE_CHECKING:
+    from kprof.run import Run
+
 
 class KprofError(Exception):
-    """`code`: a stable name, such as `not_found`. `message`: what failed, and why. `remedy`: what to do; may be empty."""
+    """`code`: a stable name, such as `not_found`. `message`: what failed, and why. `remedy`: what to do; may be empty.
+    `run`: the Run that failed, where it is one's failure."""
 
-    def __init__(self, code, message, remedy=""):
+    def __init__(self, code: str, message: str, remedy: str = "") -> None:
         super().__init__(message + (f"; {remedy}" if remedy else ""))
         self.code = code
         self.message = message
         self.remedy = remedy
+        self.run: Optional[Run] = None
 
 
 class InternalError(KprofError):
@@ -51,6 +60,26 @@ class ToolError(KprofError):
     """The command, or the tool that measured it, failed."""
 
 
+class CommandFailed(ToolError):
+    """The command ended with a status other than 0, or by a signal."""
+
+
+class SpawnFailed(ToolError):
+    """The command could not be started."""
+
+
+class CheckFailed(ToolError):
+    """The command's results are wrong."""
+
+
+class ToolMissing(ToolError):
+    """The program that measures is not installed."""
+
+
+class NoKernels(ToolError):
+    """The command launched no kernel that was to be measured."""
+
+
 class Cancelled(KprofError):
     """Somebody ended it."""
 
@@ -70,8 +99,8 @@ class StorageError(KprofError):
 _CLASSES = {
     "internal": InternalError, "usage": UsageError, "no_daemon": NoDaemon, "not_found": NotFound,
     "not_permitted": NotPermitted, "queue_timeout": Busy, "lease_lost": Busy, "queue_full": Busy,
-    "command_failed": ToolError, "spawn_failed": ToolError, "timed_out": TimedOut, "tool_failed": ToolError,
-    "tool_missing": ToolError, "check_failed": ToolError, "no_kernels": ToolError, "cancelled": Cancelled,
+    "command_failed": CommandFailed, "spawn_failed": SpawnFailed, "timed_out": TimedOut, "tool_failed": ToolError,
+    "tool_missing": ToolMissing, "check_failed": CheckFailed, "no_kernels": NoKernels, "cancelled": Cancelled,
     "client_gone": Cancelled, "bad_input": BadInput, "lost_daemon": LostDaemon, "storage_full": StorageError,
     "storage_broken": StorageError,
 }
@@ -88,12 +117,13 @@ _CODES_OF_GRPC = {
 }
 
 
-def error_of(code, message, remedy=""):
+def error_of(code: str, message: str, remedy: str = "") -> KprofError:
     """The exception for a code."""
     return _CLASSES.get(code, KprofError)(code, message, remedy)
 
 
-def _detail_of(error):
+def detail_of(error: Any) -> Any:
+    """kprofd's own words for a failed call, an ErrorDetail; None: it says none."""
     for key, value in error.trailing_metadata() or ():
         if key != "grpc-status-details-bin":
             continue
@@ -105,9 +135,9 @@ def _detail_of(error):
     return None
 
 
-def error_of_rpc(error, what):
+def error_of_rpc(error: Any, what: str) -> KprofError:
     """The exception for a failed call. `what`: the act, for failures that say none."""
-    detail = _detail_of(error)
+    detail = detail_of(error)
     fallback = _CODES_OF_GRPC.get(error.code(), "internal")
     if detail is not None:
         known = _CLASSES.get(detail.code) or _CLASSES[fallback]

@@ -1,16 +1,21 @@
 """Finds kprofd's socket, where kprofctl does."""
 
+from __future__ import annotations
+
 import errno
 import os
 import socket
 import urllib.parse
+from typing import Union
 
 from kprof.errors import NoDaemon, NotPermitted
+
+Path = Union[str, os.PathLike]
 
 _SYSTEM_SOCKET = "/run/kprofd/kprofd.sock"
 
 
-def candidates(named=None):
+def candidates(named: Union[Path, None] = None) -> list[str]:
     """Paths, the best first: the one that is named, $KPROF_SOCKET, the user's own, the system's."""
     environment = {name: value for name, value in os.environ.items() if value}
     if named:
@@ -27,7 +32,7 @@ def candidates(named=None):
     return [*paths, _SYSTEM_SOCKET]
 
 
-def _try(path):
+def _try(path: str) -> int:
     """0 when something listens there, else the errno."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(5)
@@ -38,7 +43,7 @@ def _try(path):
     return 0
 
 
-def find_socket(named=None):
+def find_socket(named: Union[Path, None] = None) -> str:
     """The first path at which a daemon listens. Raises NoDaemon and NotPermitted."""
     paths = candidates(named)
     refused = None
@@ -54,6 +59,6 @@ def find_socket(named=None):
     raise NoDaemon("no_daemon", f"reach kprofd: no daemon at {', '.join(paths)}", "start one with 'kprofd --user'")
 
 
-def target_of(path):
+def target_of(path: str) -> str:
     """The socket as gRPC wants it."""
     return "unix:" + urllib.parse.quote(os.path.abspath(path))

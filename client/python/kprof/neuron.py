@@ -16,6 +16,8 @@ or by who runs it: --wrap package.module:Class.method. Without kprof.neuron runn
 Needs Python 3.9 and nothing else. The file may be run by its path, too: python .../kprof/neuron.py train.py.
 """
 
+from __future__ import annotations
+
 import argparse
 import builtins
 import contextlib
@@ -36,14 +38,16 @@ import sys
 import threading
 import time
 import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Optional, Union
 
 if __name__ == "__main__" and __package__ in (None, "", "scalene"):  # Scalene runs a file as one of its own package
     # By its path: beside it lie modules whose names a program may use for its own.
     _FOLDER = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or os.curdir) != _FOLDER]
     if importlib.util.find_spec("kprof") is None:
-        _SPEC = importlib.util.spec_from_file_location("kprof", os.path.join(_FOLDER, "__init__.py"),
-                                                       submodule_search_locations=[_FOLDER])
+        _SPEC: Any = importlib.util.spec_from_file_location("kprof", os.path.join(_FOLDER, "__init__.py"),
+                                                            submodule_search_locations=[_FOLDER])
         sys.modules["kprof"] = importlib.util.module_from_spec(_SPEC)
         _SPEC.loader.exec_module(sys.modules["kprof"])
     from kprof import neuron as _this
@@ -57,27 +61,27 @@ RUNTIME_PACKAGES = frozenset((
     "jax_neuronx", "vllm_neuron", "kprof", "scalene", "contextlib", "functools", "threading", "importlib", "runpy"))
 MOST_CALLS = 5_000_000  # further ones are counted
 
-_recorder = None  # the one that runs in this process
-_mains = []  # modules that were __main__ before the program: kept, as their globals are in use
-_paths = {}  # by the names of frames' files; "": of the runtime
+_recorder: Optional[Recorder] = None  # the one that runs in this process
+_mains: list[types.ModuleType] = []  # modules that were __main__ before the program: kept, as their globals are in use
+_paths: dict[str, str] = {}  # by the names of frames' files; "": of the runtime
 
 
 class Recorder:
     """The calls of this process; any thread may add to them."""
 
-    def __init__(self):
-        self.calls = []  # (file, line, kernel, start, end, thread, core, request), in the order of their ends
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []  # (file, line, kernel, start, end, thread, core, request), in the order of their ends
         self.left_out = 0
         self.wall_start_ns = time.time_ns()
 
-    def add(self, place, kernel, start_ns, end_ns, nc, seq_id):
+    def add(self, place: tuple[str, int], kernel: str, start_ns: int, end_ns: int, nc: Optional[int], seq_id: Optional[int]) -> None:
         """`place`: file and line."""
         if len(self.calls) >= MOST_CALLS:
             self.left_out += 1
             return
         self.calls.append((*place, kernel, start_ns, end_ns, threading.get_native_id(), nc, seq_id))
 
-    def call_rows(self):
+    def call_rows(self) -> list[dict[str, Any]]:
         """Their objects for the file, in the order of their starts, as they were made."""
         rows = []
         for index, call in enumerate(sorted(self.calls, key=lambda one: one[3])):
@@ -92,9 +96,9 @@ class Recorder:
         return rows
 
 
-def call_site(depth=2):
+def call_site(depth: int = 2) -> tuple[str, int]:
     """File and line of the first frame outside the runtime's packages; ("<unknown>", 0) where there is none."""
-    frame = sys._getframe(depth)
+    frame: Optional[types.FrameType] = sys._getframe(depth)
     while frame is not None:
         name = frame.f_code.co_filename
         path = _paths.get(name)
@@ -111,15 +115,15 @@ def call_site(depth=2):
 class _Call:
     """What record() gives: a context manager around a call, or nothing more to do where the times were given."""
 
-    def __init__(self, kernel, place, nc, seq_id):
+    def __init__(self, kernel: str, place: tuple[str, int], nc: Optional[int], seq_id: Optional[int]) -> None:
         self.kernel, self.place, self.nc, self.seq_id = kernel, place, nc, seq_id
         self.start_ns = 0
 
-    def __enter__(self):
+    def __enter__(self) -> _Call:
         self.start_ns = time.time_ns()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         if _recorder is not None:
             _recorder.add(self.place, self.kernel, self.start_ns, time.time_ns(), self.nc, self.seq_id)
 
@@ -127,16 +131,18 @@ class _Call:
 class _NoCall:
     """Where nothing is recorded."""
 
-    seq_id = nc = None
+    seq_id: Optional[int] = None
+    nc: Optional[int] = None
 
-    def __enter__(self):
+    def __enter__(self) -> _NoCall:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         pass
 
 
-def record(kernel, *, start_ns=None, end_ns=None, nc=None, seq_id=None, filename=None, lineno=None):
+def record(kernel: str, *, start_ns: Optional[int] = None, end_ns: Optional[int] = None, nc: Optional[int] = None,
+           seq_id: Optional[int] = None, filename: Optional[str] = None, lineno: Optional[int] = None) -> Union[_Call, _NoCall]:
     """Records one call of a kernel, at the line that calls. As a context manager it takes the times itself; the number that
     nrta_execute_schedule returned may be set in it: `with record("k") as call: call.seq_id = schedule(...)`. With `start_ns`
     and `end_ns` (time.time_ns()) the call is over already. `nc`: the logical NeuronCore, where it is known."""
@@ -149,25 +155,25 @@ def record(kernel, *, start_ns=None, end_ns=None, nc=None, seq_id=None, filename
     return _NoCall()
 
 
-def wrap(function, kernel=None):
+def wrap(function: Callable[..., Any], kernel: Optional[str] = None) -> Callable[..., Any]:
     """The function, whose calls are recorded. The kernel's name is that given, else the called object's `name`, else the
     function's."""
     if getattr(function, "_kprof_wrapped", False):
         return function
 
     @functools.wraps(function)
-    def recorded(*args, **kwargs):
+    def recorded(*args: Any, **kwargs: Any) -> Any:
         if _recorder is None:
             return function(*args, **kwargs)
         name = kernel or getattr(args[0] if args else None, "name", None) or getattr(function, "__qualname__", "kernel")
         with _Call(str(name), call_site(), None, None):
             return function(*args, **kwargs)
 
-    recorded._kprof_wrapped = True
+    recorded._kprof_wrapped = True  # type: ignore[attr-defined]
     return recorded
 
 
-def _wrap_in(module, path):
+def _wrap_in(module: Any, path: str) -> bool:
     """`path`: "Class.method" in a module. False: it has none."""
     *owners, name = path.split(".")
     owner = module
@@ -186,25 +192,25 @@ class ImportHook(importlib.abc.MetaPathFinder):
     """Wraps callables when the module that has them was imported. `wanted`: {module: [path, ...]}; a module also stands for
     those below it, for a path that it has not itself."""
 
-    def __init__(self, wanted):
+    def __init__(self, wanted: dict[str, list[str]]) -> None:
         self.wanted = wanted
-        self.wrapped = []
+        self.wrapped: list[str] = []
         self._looking = threading.local()
         for name in list(sys.modules):
             if sys.modules[name] is not None:
                 self.look_at(name, sys.modules[name])
 
-    def paths_for(self, name):
+    def paths_for(self, name: str) -> list[str]:
         """Those that are wanted of a module."""
         return [path for module, paths in self.wanted.items() for path in paths
                 if name == module or name.startswith(module + ".")]
 
-    def look_at(self, name, module):
+    def look_at(self, name: str, module: Any) -> None:
         for path in self.paths_for(name):
             if _wrap_in(module, path):
                 self.wrapped.append(f"{name}:{path}")
 
-    def find_spec(self, fullname, path=None, target=None):
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Optional[importlib.machinery.ModuleSpec]:
         if getattr(self._looking, "now", False) or not self.paths_for(fullname):
             return None
         self._looking.now = True
@@ -218,25 +224,25 @@ class ImportHook(importlib.abc.MetaPathFinder):
             return spec
         execute = spec.loader.exec_module
 
-        def exec_module(module):
+        def exec_module(module: types.ModuleType) -> None:
             execute(module)
             self.look_at(fullname, module)
 
         with contextlib.suppress(AttributeError):  # a built-in module's loader
-            spec.loader.exec_module = exec_module
+            spec.loader.exec_module = exec_module  # type: ignore[assignment]
         return spec
 
 
-def rank_of(environment):
+def rank_of(environment: Mapping[str, str]) -> tuple[int, int]:
     """(rank, ranks), by the launcher's variables; (0, 1) without one."""
-    def number(name, usual):
+    def number(name: str, usual: int) -> int:
         text = environment.get(name, "")
         return int(text) if text.isdigit() else usual
 
     return number("RANK", 0), max(number("WORLD_SIZE", 1), 1)
 
 
-def output_path(told, environment, rank, ranks):
+def output_path(told: Optional[str], environment: Mapping[str, str], rank: int, ranks: int) -> str:
     """Of the profile. Each of several ranks has its number in the name. A folder of kprof's is taken, where there is one."""
     path = told or os.path.join(environment.get("KPROF_OUTPUT_DIR", ""), "kernel_profile.json")
     if ranks == 1:
@@ -245,7 +251,7 @@ def output_path(told, environment, rank, ranks):
     return os.path.abspath(f"{root}_rank{rank}{ending}")
 
 
-def say(text):
+def say(text: str) -> None:
     """To people."""
     sys.stderr.write(f"kprof.neuron: {text}\n")
 
@@ -253,13 +259,13 @@ def say(text):
 class Session:
     """Recorder, hook and trace from start() to stop()."""
 
-    def __init__(self, path, wraps, options, facts):
+    def __init__(self, path: str, wraps: dict[str, list[str]], options: dict[str, Any], facts: dict[str, Any]) -> None:
         self.path, self.facts = path, facts
         self.wraps = wraps
         self.trace = neuron_trace.RuntimeTrace(**options)
-        self.hook = None
+        self.hook: Any = None  # from start() on
 
-    def start(self):
+    def start(self) -> None:
         global _recorder
         _recorder = Recorder()
         self.hook = ImportHook(self.wraps)
@@ -267,13 +273,13 @@ class Session:
         self.trace.start()
         os.register_at_fork(after_in_child=self.forget)
 
-    def forget(self):
+    def forget(self) -> None:
         """In a child that was forked: the parent alone writes."""
         global _recorder
         _recorder = None
         self.trace.forget()
 
-    def stop(self):
+    def stop(self) -> None:
         global _recorder
         recorder, _recorder = _recorder, None
         if recorder is None:
@@ -296,13 +302,13 @@ class Session:
                 "kprof.neuron.record()")
 
 
-def scalene_command(argv, output, folder, python=sys.executable):
+def scalene_command(argv: Sequence[str], output: str, folder: str, python: str = sys.executable) -> Optional[list[str]]:
     """The command line of Scalene around this module, without it; None where it is not installed. `folder`: whose files it samples."""
     try:
         version = importlib.metadata.version("scalene")
     except importlib.metadata.PackageNotFoundError:
         return None
-    python, *flags = [python, *subprocess._args_from_interpreter_flags()]
+    flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
     inner = [os.path.abspath(__file__), "---", "--no-scalene", *argv]
     # By itself it looks at files beside the program that it runs, which is this module.
     looked_at = ["--cpu-only", "--program-path", folder]
@@ -311,7 +317,7 @@ def scalene_command(argv, output, folder, python=sys.executable):
     return [python, *flags, "-m", "scalene", *looked_at, "--json", "--outfile", output, *inner]
 
 
-def parse(argv):
+def parse(argv: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     parser = argparse.ArgumentParser(prog="python -m kprof.neuron", description="Records the kernel calls of a Python program, "
                                      "and the Neuron runtime's trace of them.", allow_abbrev=False)
     parser.add_argument("-o", "--output", help="the profile (default: kernel_profile.json, in $KPROF_OUTPUT_DIR where that is set)")
@@ -330,7 +336,7 @@ def parse(argv):
     return parser, parser.parse_args(argv)
 
 
-def wraps_of(words):
+def wraps_of(words: Sequence[str]) -> dict[str, list[str]]:
     """{module: [path, ...]} of MODULE:PATH words, with spike's own."""
     wanted = {"spike": ["SpikeModel.__call__"]}
     for word in words:
@@ -341,7 +347,7 @@ def wraps_of(words):
     return wanted
 
 
-def run_program(options):
+def run_program(options: argparse.Namespace) -> None:
     """As Python itself would."""
     sys.argv = [options.program, *options.arguments]
     if options.module:
@@ -359,14 +365,14 @@ def run_program(options):
     # run_path() would change sys.argv[0], and clear the module when it has ended, under threads that go on.
     module = types.ModuleType("__main__")
     module.__file__ = path
-    module.__builtins__ = builtins
+    module.__dict__["__builtins__"] = builtins
     _mains.append(sys.modules["__main__"])
     sys.modules["__main__"] = module
     exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
 
 
-def main(argv=None):
-    argv = sys.argv[1:] if argv is None else argv
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    argv = list(sys.argv[1:] if argv is None else argv)
     parser, options = parse(argv)
     rank, ranks = rank_of(os.environ)
     try:

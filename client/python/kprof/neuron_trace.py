@@ -8,6 +8,8 @@ The library is the one that the program has loaded, else the one that the loader
 yet, because the program has not initialised it, that is tried again.
 """
 
+from __future__ import annotations
+
 import ctypes
 import ctypes.util
 import json
@@ -15,6 +17,8 @@ import os
 import struct
 import threading
 import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Optional
 
 USUAL_LIBRARY = "/opt/aws/neuron/lib/libnrt.so.1"
 LIBRARY_VARIABLE = "KPROF_NRT_LIBRARY"  # names another one: for tests
@@ -25,9 +29,9 @@ MOST_FETCHES_AT_END = 10_000
 SUCCESS = 0
 
 
-def core_numbers(text):
+def core_numbers(text: str) -> list[int]:
     """[0, 1, 2, 5] of "0-2,5"; [] of ""."""
-    numbers = []
+    numbers: list[int] = []
     for part in filter(None, text.split(",")):
         first, dash, last = part.partition("-")
         if not first.isdigit() or (dash and not last.isdigit()) or int(last or first) < int(first) or int(last or first) >= MOST_CORES:
@@ -36,7 +40,7 @@ def core_numbers(text):
     return numbers
 
 
-def mapped_library():
+def mapped_library() -> Optional[str]:
     """The path of the libnrt that this process has loaded; None: none."""
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
         for line in maps:
@@ -49,7 +53,7 @@ def mapped_library():
 class Library:
     """libnrt's functions with their types."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.path = path
         self.lib = ctypes.CDLL(path)
         pointer, status, u64 = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64
@@ -74,7 +78,10 @@ class Library:
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
 
-    def event_types(self):
+    if TYPE_CHECKING:  # the functions, set above
+        def __getattr__(self, name: str) -> Any: ...
+
+    def event_types(self) -> list[str]:
         """All that it knows, by name."""
         names, count = ctypes.POINTER(ctypes.c_char_p)(), ctypes.c_size_t()
         if self.get_event_types(ctypes.byref(names), ctypes.byref(count)) != SUCCESS:
@@ -85,7 +92,7 @@ class Library:
             self.free_event_types(names, count)
 
 
-def open_library(may_load):
+def open_library(may_load: bool) -> Optional[Library]:
     """None where there is none yet. `may_load`: also one that the program has not loaded."""
     named = os.environ.get(LIBRARY_VARIABLE)
     if named:
@@ -107,34 +114,35 @@ def open_library(may_load):
 class RuntimeTrace:
     """The trace from start() to stop(). One thread calls both; a thread of its own fetches."""
 
-    def __init__(self, cores=(), events=(), max_events=0, every_s=0.5, most_bytes=4 << 30, spool="kernel_profile.events"):
+    def __init__(self, cores: Iterable[int] = (), events: Iterable[str] = (), max_events: int = 0, every_s: float = 0.5,
+                 most_bytes: int = 4 << 30, spool: str = "kernel_profile.events") -> None:
         self.cores, self.events, self.max_events = list(cores), list(events), max_events
         self.every_s, self.most_bytes, self.spool_path = max(every_s, 0.01), most_bytes, spool
-        self.library = None
+        self.library: Optional[Library] = None
         self.started_ns = 0
         self.fetched_bytes = 0
         self.fetches = 0
         self.fetch_ns = 0
-        self._spool = None
-        self._thread = None
+        self._spool: Any = None  # from start() on
+        self._thread: Optional[threading.Thread] = None
         self._end = threading.Event()
         self._is_full = False
         self._failures = 0
         self._why = "the program has not used the Neuron runtime"
-        self._unknown_types = []
+        self._unknown_types: list[str] = []
 
-    def start(self):
+    def start(self) -> None:
         self._spool = open(self.spool_path, "w+b", buffering=0)  # a forked child has nothing of it to write again
         self._try_to_start(may_load=True)
         self._thread = threading.Thread(target=self._work, name="kprof.neuron", daemon=True)
         self._thread.start()
 
-    def forget(self):
+    def forget(self) -> None:
         """In a forked child: nothing of it is the child's."""
         self._thread = self.library = None
         self.started_ns = 0
 
-    def _config(self, library):
+    def _config(self, library: Library) -> Optional[ctypes.c_void_p]:
         config = ctypes.c_void_p()
         if library.config_allocate(ctypes.byref(config)) != SUCCESS:
             return None
@@ -151,7 +159,7 @@ class RuntimeTrace:
                 library.config_set_capture_enabled_for_event_type(config, name.encode(), name in self.events)
         return config
 
-    def _try_to_start(self, may_load=False):
+    def _try_to_start(self, may_load: bool = False) -> bool:
         """True: it runs."""
         try:
             library = open_library(may_load)
@@ -173,7 +181,7 @@ class RuntimeTrace:
         self.started_ns = time.time_ns()
         return True
 
-    def _work(self):
+    def _work(self) -> None:
         while not self._end.is_set():
             if self.library is None and not self._try_to_start():
                 self._end.wait(RETRY_S)
@@ -181,9 +189,9 @@ class RuntimeTrace:
             self._fetch()
             self._end.wait(self.every_s)
 
-    def _fetch(self):
+    def _fetch(self) -> bool:
         """One fetch. False: there was nothing, or it failed."""
-        library = self.library
+        library: Any = self.library
         options, buffer, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
         if library.fetch_options_allocate(ctypes.byref(options)) != SUCCESS:
             self._failures += 1
@@ -211,7 +219,7 @@ class RuntimeTrace:
         self.fetched_bytes += len(text)
         return True
 
-    def stop(self):
+    def stop(self) -> None:
         """Fetches the rest."""
         self._end.set()
         if self._thread is not None:
@@ -223,7 +231,7 @@ class RuntimeTrace:
                 break
         self.library.stop()
 
-    def event_texts(self):
+    def event_texts(self) -> Iterator[str]:
         """Each event's JSON as it is to be kept, in the order of fetching; broken buffers are counted."""
         self._spool.seek(0)
         while True:
@@ -239,16 +247,16 @@ class RuntimeTrace:
             for event in events.get("events", []) if isinstance(events, dict) else events:
                 yield json.dumps(event, separators=(",", ":"))
 
-    def remove_spool(self):
+    def remove_spool(self) -> None:
         self._spool.close()
         os.unlink(self.spool_path)
 
-    def facts(self):
+    def facts(self) -> dict[str, Any]:
         """For the file."""
         return {"runtime_library": self.library.path if self.library else None, "trace_started_ns": self.started_ns,
                 "fetches": self.fetches, "fetch_ns": self.fetch_ns}
 
-    def troubles(self):
+    def troubles(self) -> list[str]:
         """What went wrong, for people."""
         lines = []
         if self.library is None:
@@ -265,7 +273,8 @@ class RuntimeTrace:
         return lines
 
 
-def write_profile(path, calls, trace, wall_start_ns, wall_stop_ns, facts, missed):
+def write_profile(path: str, calls: list[dict[str, Any]], trace: RuntimeTrace, wall_start_ns: int, wall_stop_ns: int,
+                  facts: dict[str, Any], missed: Sequence[str]) -> None:
     """kernel_profile.json: as nkipy's profiler writes it, with more keys. Whole or not at all. `missed`: more of what went wrong."""
     fresh = path + ".new"
     with open(fresh, "w", encoding="utf-8") as file:
