@@ -2,9 +2,12 @@
 
 #include <utility>
 
+#include "daemon/analysis/report/answer_table.h"
 #include "daemon/analysis/report/report.h"
 #include "daemon/analysis/report/report_details.h"
 #include "daemon/analysis/report/report_files.h"
+#include "daemon/analysis/report/samples_chart.h"
+#include "daemon/capture/tools.h"
 #include "storage/catalog/device_records.h"
 
 namespace kprof {
@@ -45,6 +48,10 @@ DrawRunCharts MakeDrawRunCharts(Files& files, Catalog& catalog, PartPool& parts)
     const std::vector<std::string> runs(open.size(), run.id);
     ASSIGN_OR_RETURN(KnownCeilings ceilings, CeilingsNow(catalog, runs));
     AnalysisTraces traces(open, runs, take_memory, std::move(ceilings));
+    if (const Tool* tool = FindTool(run.tool); tool != nullptr && tool->takes_turns) {
+      ASSIGN_OR_RETURN(const KindAnswer samples, AskKind("samples", traces, {}, StopSignal(stop)));
+      return std::vector<RunChart>{{"samples.svg", DrawSamples(samples)}};
+    }
     ASSIGN_OR_RETURN(const ReportedRun of, ReadReportedRun(run, std::move(traces), files, layout));
     ASSIGN_OR_RETURN(const Report report, MakeReport(of, nullptr, StopSignal(stop)));
     std::vector<RunChart> charts;

@@ -130,6 +130,18 @@ Status FileTarget::PutInItsPlace() {
   return ::rename(partial_path_.c_str(), path_.c_str()) == 0 ? OkStatus() : WriteFailure(errno, path_);
 }
 
+Status AppendToFile(const std::string& path, std::string_view bytes) {
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
+  if (!fd.valid()) return WriteFailure(errno, path);
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return WriteFailure(errno, path);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return OkStatus();
+}
+
 Result<FileSource> FileSource::Open(const std::string& path) {
   bool standard = path == "-";
   UniqueFd fd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));

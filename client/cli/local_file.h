@@ -50,6 +50,9 @@ class FileTarget {
   bool has_name_ = false;     // partial_path_
 };
 
+// Adds bytes at the end of a file, which is made where it is not there. Fails as FileTarget::Open does.
+Status AppendToFile(const std::string& path, std::string_view bytes);
+
 class FileSource {
  public:
   static Result<FileSource> Open(const std::string& path);

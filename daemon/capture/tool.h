@@ -91,7 +91,10 @@ struct ToolPlan {
   std::vector<std::string> argv;         // the command as it is executed
   std::vector<std::string> environment;  // what it gets, complete
   std::vector<ToolStep> after;           // steps that run once it has ended well; one that fails is tool_failed
-  std::vector<std::string> notes = {};   // for the run's trust: "code: message"
+  // In the place of `argv`: commands that run in turns, a fresh process for each turn, as kprofd asks for them. The
+  // first is the one that was asked for.
+  std::vector<std::vector<std::string>> sides = {};
+  std::vector<std::string> notes = {};  // for the run's trust: "code: message"
 };
 
 // How a command ended.
@@ -118,6 +121,7 @@ struct Tool {
   std::string_view name;
   std::string_view summary;  // one line: what it measures
   bool has_charts = false;   // charts of what it measured are drawn and kept with the run
+  bool takes_turns = false;  // its plan has sides
   ToolNeeds needs;
   std::span<const ToolOption> options;
   std::span<const ToolOutput> outputs;

@@ -11,6 +11,7 @@ namespace kprof {
 
 // A tool more is a file more, and its two lines here.
 extern const Tool kCommandTool;
+extern const Tool kEventTool;
 extern const Tool kAnnotationTool;
 extern const Tool kNcuTool;
 extern const Tool kNsysTool;
@@ -20,7 +21,7 @@ extern const Tool kNeuronSystemTool;
 namespace {
 
 const Tool* const kTools[] = {
-    &kCommandTool, &kAnnotationTool, &kNcuTool, &kNsysTool, &kNeuronTool, &kNeuronSystemTool,
+    &kCommandTool, &kEventTool, &kAnnotationTool, &kNcuTool, &kNsysTool, &kNeuronTool, &kNeuronSystemTool,
 };
 
 constexpr ToolOption kParams{

@@ -54,6 +54,7 @@ class Conditions {
   int64_t samples() const { return samples_; }
   // The time that the samples stand for.
   int64_t watched_ns() const { return watched_ns_; }
+  int64_t busy_ns() const { return busy_ns_; }
   std::optional<uint32_t> locked_mhz() const { return locked_mhz_; }
   // While the device was at work; absent: it was not.
   std::optional<uint32_t> least_sm_mhz() const { return least_sm_mhz_; }

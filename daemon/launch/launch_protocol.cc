@@ -51,6 +51,21 @@ void ForEachLaunchField(Coder&& field, Ended& ended) {
   field(ended.tool_notes);
 }
 
+template <typename Coder, typename Turn>
+void ForEachTurnField(Coder&& field, Turn& turn) {
+  field(turn.side);
+  field(turn.exit_code);
+  field(turn.signal);
+  field(turn.began_unix_ns);
+  field(turn.wall_ns);
+  field(turn.user_cpu_ns);
+  field(turn.system_cpu_ns);
+  field(turn.max_rss_bytes);
+  field(turn.leftover_processes);
+  field(turn.text);
+  field(turn.dropped_bytes);
+}
+
 Status BadPayload(const char* message) {
   return Fail(ErrorCode::kBadInput, std::string("read a ") + message + " message of kprof-launch",
               "its bytes are not in the protocol's form", kOtherBuildsRemedy);
@@ -72,6 +87,9 @@ bool IsLaunchMessage(uint8_t type) {
     case LaunchMessage::kLeftOut:
     case LaunchMessage::kCommandOver:
     case LaunchMessage::kStepBegins:
+    case LaunchMessage::kTurn:
+    case LaunchMessage::kEnough:
+    case LaunchMessage::kTurnOver:
       return true;
   }
   return false;
@@ -215,6 +233,38 @@ Result<OutputsLeftOut> DecodeOutputsLeftOut(std::string_view payload) {
                                 [](const std::string& reason) { return reason.size() <= kMostLeftOutReasonBytes; });
   if (!in.Ok() || !fits) return BadPayload("LeftOut");
   return left_out;
+}
+
+std::string EncodeTurnAsked(const TurnAsked& turn) {
+  MessageEncoder out;
+  out.Add(turn.side);
+  out.Add(turn.samples);
+  out.Add(turn.seed);
+  return out.Take();
+}
+
+Result<TurnAsked> DecodeTurnAsked(std::string_view payload) {
+  MessageDecoder in(payload);
+  TurnAsked turn;
+  in.Read(turn.side);
+  in.Read(turn.samples);
+  in.Read(turn.seed);
+  if (!in.Ok() || turn.side < 0 || turn.samples < 0) return BadPayload("Turn");
+  return turn;
+}
+
+std::string EncodeTurnEnded(const TurnEnded& turn) {
+  MessageEncoder out;
+  ForEachTurnField([&](const auto& field) { out.Add(field); }, turn);
+  return out.Take();
+}
+
+Result<TurnEnded> DecodeTurnEnded(std::string_view payload) {
+  MessageDecoder in(payload);
+  TurnEnded turn;
+  ForEachTurnField([&](auto& field) { in.Read(field); }, turn);
+  if (!in.Ok() || turn.text.size() > kMostEventTextBytes || turn.wall_ns < 0) return BadPayload("TurnOver");
+  return turn;
 }
 
 std::string EncodeStop(int64_t grace_ms) {

@@ -9,6 +9,16 @@
 //   Go                                      ->             exec
 //                                           <-  Started | LaunchFailed
 //                                           <-  CommandOver   the command itself has ended; later steps may follow
+//
+// A tool that measures in turns (tool.h) has a process for each turn, and takes this in the place of Go:
+//
+//   Turn(TurnAsked), again and again        ->             runs one process to its end
+//                                           <-  Started, of the first one alone; TurnOver(TurnEnded)
+//   Enough                                  ->             no more turns
+//                                           <-  CommandOver
+//
+// Then, for every tool:
+//
 //   Stop(grace_ms), any time                ->             TERM to the tree, KILL after the grace
 //                                           <-  Output, each with a descriptor; LeftOut
 //                                           <-  Ended      the whole tree is gone; then it exits
@@ -66,7 +76,7 @@ constexpr int kFirstFreeFd = 6;
 constexpr char kReaderGone = 'G';
 
 // Raised with every change of a message's bytes or meaning; launch_protocol_test.cc notices a change of bytes.
-constexpr uint32_t kLaunchProtocolVersion = 6;
+constexpr uint32_t kLaunchProtocolVersion = 7;
 
 constexpr const char* kOtherBuildsWhy = "kprofd and kprof-launch are of different builds";
 constexpr const char* kOtherBuildsRemedy = "restart kprofd";
@@ -74,6 +84,8 @@ constexpr const char* kOtherBuildsStep = "kprofd and kprof-launch are of differe
 
 // Most bytes that are kept of the text that a command writes to $KPROF_METRICS.
 constexpr size_t kMostMetricTextBytes = 1 << 20;
+// Most bytes that are kept of the text that one turn writes to $KPROF_EVENT.
+constexpr size_t kMostEventTextBytes = 4 << 20;
 
 // Bounds of Output and LeftOut. A message over them comes from no supervisor of ours.
 constexpr size_t kMostOutputPathBytes = 4096;
@@ -96,6 +108,8 @@ enum class LaunchMessage : uint8_t {
   kGo = 2,
   kStop = 3,
   kLease = 4,
+  kTurn = 5,
+  kEnough = 6,
   kHello = 8,
   kPrepared = 16,
   kStarted = 17,
@@ -106,6 +120,7 @@ enum class LaunchMessage : uint8_t {
   kLeftOut = 22,
   kCommandOver = 23,
   kStepBegins = 24,
+  kTurnOver = 25,
 };
 
 // kUsage for a request that the supervisor does not even try: an empty argv[0], a folder that is no absolute path, a
@@ -131,6 +146,29 @@ struct CommandStarted {
   int64_t unix_ns = 0;  // just before exec
   int64_t mono_ns = 0;
   bool operator==(const CommandStarted&) const = default;
+};
+
+// One process of a tool that measures in turns.
+struct TurnAsked {
+  int32_t side = 0;     // which of the plan's sides
+  int64_t samples = 0;  // that it is to report of each case, if it reports
+  uint64_t seed = 0;    // of its inputs
+  bool operator==(const TurnAsked&) const = default;
+};
+
+struct TurnEnded {
+  int32_t side = 0;
+  std::optional<int32_t> exit_code;  // or
+  std::optional<int32_t> signal;
+  int64_t began_unix_ns = 0;
+  int64_t wall_ns = 0;      // of its first process, from exec on
+  int64_t user_cpu_ns = 0;  // from here on: the whole tree
+  int64_t system_cpu_ns = 0;
+  int64_t max_rss_bytes = 0;
+  int64_t leftover_processes = 0;  // outlived it and were ended
+  std::string text;                // what was written to $KPROF_EVENT; at most kMostEventTextBytes
+  int64_t dropped_bytes = 0;       // what came behind that
+  bool operator==(const TurnEnded&) const = default;
 };
 
 struct CommandEnded {
@@ -202,6 +240,10 @@ std::string EncodeOutputFound(const OutputFound& output);
 Result<OutputFound> DecodeOutputFound(std::string_view payload);
 std::string EncodeOutputsLeftOut(const OutputsLeftOut& left_out);
 Result<OutputsLeftOut> DecodeOutputsLeftOut(std::string_view payload);
+std::string EncodeTurnAsked(const TurnAsked& turn);
+Result<TurnAsked> DecodeTurnAsked(std::string_view payload);
+std::string EncodeTurnEnded(const TurnEnded& turn);
+Result<TurnEnded> DecodeTurnEnded(std::string_view payload);
 std::string EncodeStop(int64_t grace_ms);
 Result<int64_t> DecodeStop(std::string_view payload);
 

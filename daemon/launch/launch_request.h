@@ -20,6 +20,11 @@ inline constexpr char kStateVariable[] = "KPROF_STATE";
 // The path of a pipe to the supervisor. The command writes the run's metrics there, a JSON object a line
 // (command_output.h).
 inline constexpr char kMetricsVariable[] = "KPROF_METRICS";
+// For a process of a tool that measures in turns: the path of a pipe for its samples, how many samples of each case it
+// is to give, and the seed of its inputs.
+inline constexpr char kEventVariable[] = "KPROF_EVENT";
+inline constexpr char kEventSamplesVariable[] = "KPROF_EVENT_SAMPLES";
+inline constexpr char kEventSeedVariable[] = "KPROF_EVENT_SEED";
 // For kprof-launch alone, where the tool runs a vendor's program; the command does not get them. Folders where such
 // programs are looked for before PATH, with a colon between them (vendor_program.h).
 inline constexpr char kToolPathVariable[] = "KPROF_TOOL_PATH";

@@ -58,7 +58,7 @@ constexpr int64_t kApplicationId = 0x6b70726f;  // "kpro"
 
 // Versions 1 to 7 were made before the first release; nothing reads them. A change of the tables raises kCatalogVersion
 // and adds a row to kChanges.
-constexpr int kCatalogVersion = 9;
+constexpr int kCatalogVersion = 10;
 constexpr int kOldestVersion = 8;
 
 constexpr const char* kTables = R"sql(
@@ -146,6 +146,16 @@ CREATE TABLE metrics (
   value REAL,                           -- null: not a number
   unit TEXT NOT NULL,
   PRIMARY KEY (run_id, position)
+) WITHOUT ROWID;
+
+-- The answers to runs that compared two commands.
+CREATE TABLE verdicts (
+  run_id TEXT PRIMARY KEY NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,                   -- FASTER, SLOWER, SAME, INCONCLUSIVE
+  ratio REAL,
+  ci_low REAL,
+  ci_high REAL,
+  reasons TEXT NOT NULL                 -- codes, with commas; empty: none
 ) WITHOUT ROWID;
 
 -- The parts of a run's trace. Their bytes count with those of artifacts, for limits and retention alike. The run's uid
@@ -362,6 +372,9 @@ constexpr CatalogChange kChanges[] = {
      "ALTER TABLE artifacts ADD COLUMN path TEXT;"
      "ALTER TABLE run_devices ADD COLUMN key TEXT;"
      "ALTER TABLE ceilings ADD COLUMN device_name TEXT NOT NULL DEFAULT ''"},
+    {10,
+     "CREATE TABLE verdicts (run_id TEXT PRIMARY KEY NOT NULL REFERENCES runs (id) ON DELETE CASCADE, "
+     "name TEXT NOT NULL, ratio REAL, ci_low REAL, ci_high REAL, reasons TEXT NOT NULL) WITHOUT ROWID"},
 };
 static_assert(std::size(kChanges) == kCatalogVersion - kOldestVersion);
 

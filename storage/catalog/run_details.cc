@@ -1,7 +1,10 @@
 #include "storage/catalog/run_details.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +33,10 @@ constexpr const char* kSelectMetrics =
 constexpr const char* kDeleteMetrics = "DELETE FROM metrics WHERE run_id = ?1 AND position < 1000000";
 constexpr const char* kDeleteKernelMetrics = "DELETE FROM metrics WHERE run_id = ?1 AND position >= 1000000";
 static_assert(kFirstKernelMetric == 1'000'000);
+constexpr const char* kInsertVerdict =
+    "INSERT INTO verdicts (run_id, name, ratio, ci_low, ci_high, reasons) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+constexpr const char* kSelectVerdict = "SELECT name, ratio, ci_low, ci_high, reasons FROM verdicts WHERE run_id = ?1";
+constexpr const char* kDeleteVerdict = "DELETE FROM verdicts WHERE run_id = ?1";
 constexpr const char* kInsertTracePart = R"sql(
 INSERT INTO trace_parts (run_id, position, name, uid, rank, source_name, source_format, source_bytes, source_hash,
                          source_artifact, asked_format, asked_rank, bytes, slices, instants, counters, flows, tracks)
@@ -132,6 +139,44 @@ Result<std::vector<MetricRow>> ReadMetrics(Statement& select, const std::string&
   return metrics;
 }
 
+Status InsertVerdict(Db& db, const std::string& run_id, const std::optional<RunVerdict>& verdict) {
+  if (!verdict) return OkStatus();
+  Statement insert(db, kInsertVerdict);
+  std::string reasons;
+  for (const std::string& reason : verdict->reasons) reasons += (reasons.empty() ? "" : ",") + reason;
+  const auto bind = [&insert](int index, std::optional<double> value) {
+    value ? insert.Bind(index, *value) : insert.BindNull(index);
+  };
+  insert.BindText(1, run_id).BindText(2, verdict->name).BindText(6, reasons);
+  bind(3, verdict->ratio);
+  bind(4, verdict->ci_low);
+  bind(5, verdict->ci_high);
+  return insert.Run();
+}
+
+Result<std::optional<RunVerdict>> ReadVerdict(Statement& select, const std::string& run_id) {
+  std::optional<RunVerdict> verdict;
+  select.BindText(1, run_id);
+  while (select.Next()) {
+    const auto real = [&select](int column) {
+      return select.IsNull(column) ? std::optional<double>() : std::optional<double>(select.Real(column));
+    };
+    verdict.emplace();
+    verdict->name = select.Text(0);
+    verdict->ratio = real(1);
+    verdict->ci_low = real(2);
+    verdict->ci_high = real(3);
+    std::string_view reasons = select.Text(4);
+    while (!reasons.empty()) {
+      const std::string_view one = reasons.substr(0, reasons.find(','));
+      verdict->reasons.emplace_back(one);
+      reasons.remove_prefix(std::min(one.size() + 1, reasons.size()));
+    }
+  }
+  RETURN_IF_ERROR(select.status());
+  return verdict;
+}
+
 Status InsertTrace(Db& db, const RunRow& run) {
   if (run.trace.empty()) return OkStatus();
   Statement insert(db, kInsertTracePart);
@@ -194,6 +239,7 @@ RunDetailsReader::RunDetailsReader(Db& db)
       trust_(db, kSelectRunTrust),
       artifacts_(db, kSelectArtifacts),
       metrics_(db, kSelectMetrics),
+      verdict_(db, kSelectVerdict),
       trace_(db, kSelectTrace) {}
 
 Status RunDetailsReader::Read(RunRow& run) {
@@ -206,6 +252,7 @@ Status RunDetailsReader::Read(RunRow& run) {
   ASSIGN_OR_RETURN(run.trust, ReadTrust(trust_, run.id));
   ASSIGN_OR_RETURN(run.artifacts, ReadArtifacts(artifacts_, run.id));
   ASSIGN_OR_RETURN(run.metrics, ReadMetrics(metrics_, run.id));
+  ASSIGN_OR_RETURN(run.verdict, ReadVerdict(verdict_, run.id));
   ASSIGN_OR_RETURN(run.trace, ReadTrace(trace_, run.id));
   return OkStatus();
 }
@@ -216,6 +263,7 @@ Status InsertRunDetails(Db& db, const RunRow& run) {
   RETURN_IF_ERROR(InsertTrust(db, run.id, run.trust));
   RETURN_IF_ERROR(InsertArtifacts(db, run.id, run.artifacts));
   RETURN_IF_ERROR(InsertMetrics(db, run.id, run.metrics));
+  RETURN_IF_ERROR(InsertVerdict(db, run.id, run.verdict));
   return InsertTrace(db, run);
 }
 
@@ -238,6 +286,12 @@ Status UpdateRunDetails(Db& db, const RunRow& run) {
   if (metrics != run.metrics) {
     RETURN_IF_ERROR(Statement(db, kDeleteMetrics).BindText(1, run.id).Run());
     RETURN_IF_ERROR(InsertMetrics(db, run.id, run.metrics));
+  }
+  Statement select_verdict(db, kSelectVerdict);
+  ASSIGN_OR_RETURN(const std::optional<RunVerdict> verdict, ReadVerdict(select_verdict, run.id));
+  if (verdict != run.verdict) {
+    RETURN_IF_ERROR(Statement(db, kDeleteVerdict).BindText(1, run.id).Run());
+    RETURN_IF_ERROR(InsertVerdict(db, run.id, run.verdict));
   }
   Statement select_trace(db, kSelectTrace);
   ASSIGN_OR_RETURN(std::vector<TracePartRow> trace, ReadTrace(select_trace, run.id));

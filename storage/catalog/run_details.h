@@ -1,5 +1,5 @@
-// The details of a run that have tables of their own: devices, labels, trust reasons, artifacts, metrics, the parts of
-// its trace. run_table.h joins them to the run's row; use it to find whole runs.
+// The details of a run that have tables of their own: devices, labels, trust reasons, artifacts, metrics, the verdict,
+// the parts of its trace. run_table.h joins them to the run's row; use it to find whole runs.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ class RunDetailsReader {
   Status Read(RunRow& run);
 
  private:
-  Statement devices_, labels_, trust_, artifacts_, metrics_, trace_;
+  Statement devices_, labels_, trust_, artifacts_, metrics_, verdict_, trace_;
 };
 
 // Inserts all details. The run itself must be there, its details not.
 Status InsertRunDetails(Db& db, const RunRow& run);
 
-// Trust, artifacts, metrics and trace become those of `run`; devices and labels never change. Neither reads nor touches
-// the metrics of kernels: the cost does not depend on their number.
+// Trust, artifacts, metrics, verdict and trace become those of `run`; devices and labels never change. Neither reads
+// nor touches the metrics of kernels: the cost does not depend on their number.
 Status UpdateRunDetails(Db& db, const RunRow& run);
 
 // The positions of metrics of kernels begin here, behind any number of totals.

@@ -90,6 +90,16 @@ struct MetricRow {
   bool operator==(const MetricRow&) const = default;
 };
 
+// The answer to a run that compared two commands.
+struct RunVerdict {
+  std::string name;              // FASTER: its command beats the one that it ran against; SLOWER, SAME or INCONCLUSIVE
+  std::optional<double> ratio;   // of their times: below 1 its command is faster
+  std::optional<double> ci_low;  // the interval of the ratio
+  std::optional<double> ci_high;
+  std::vector<std::string> reasons;  // codes; no commas in them
+  bool operator==(const RunVerdict&) const = default;
+};
+
 struct RunRow {
   std::string id;
   uint32_t uid = 0;
@@ -127,6 +137,7 @@ struct RunRow {
   std::vector<ArtifactRow> artifacts;  // read back by name
   std::vector<MetricRow> metrics;      // its totals; those of its kernels: PutKernelMetrics
   std::vector<TracePartRow> trace;     // its parts; none: it has no trace
+  std::optional<RunVerdict> verdict;   // none: it compared nothing, or has not ended
   bool operator==(const RunRow&) const = default;
 };
 

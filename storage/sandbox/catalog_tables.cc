@@ -43,6 +43,11 @@ constexpr CatalogColumn kRunColumns[] = {
     {"clocks", "TEXT", "r.clocks", "r.clocks"},
     {"cool_down_ms", "INTEGER", "r.cool_down_ms", "r.cool_down_ms"},
     {"exclusive", "INTEGER", "r.exclusive", "r.exclusive"},
+    {"verdict", "TEXT", "(SELECT name FROM verdicts WHERE run_id = r.id)", nullptr},
+    {"ratio", "REAL", "(SELECT ratio FROM verdicts WHERE run_id = r.id)", nullptr},
+    {"ci_low", "REAL", "(SELECT ci_low FROM verdicts WHERE run_id = r.id)", nullptr},
+    {"ci_high", "REAL", "(SELECT ci_high FROM verdicts WHERE run_id = r.id)", nullptr},
+    {"verdict_reasons", "TEXT", "(SELECT reasons FROM verdicts WHERE run_id = r.id)", nullptr},
 };
 
 constexpr CatalogColumn kSessionColumns[] = {

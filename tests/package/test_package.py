@@ -39,7 +39,8 @@ class Contents(unittest.TestCase):
                      "usr/share/man/man5/kprofd.toml.5.gz", "usr/share/man/man8/kprofd.8.gz",
                      "usr/share/bash-completion/completions/kprofctl", "usr/share/zsh/vendor-completions/_kprofctl",
                      "usr/share/fish/vendor_completions.d/kprofctl.fish", "usr/share/kprof/proto/kprof/v1/runs.proto",
-                     "usr/share/doc/kprof/operations.md", "usr/lib/python3/dist-packages/kprof/__init__.py",
+                     "usr/share/doc/kprof/operations.md", "usr/share/doc/kprof/examples/optimise_loop.py", "usr/lib/python3/dist-packages/kprof/__init__.py",
+                     "usr/lib/python3/dist-packages/kprof/kernelagent.py", "usr/lib/python3/dist-packages/kprof/py.typed",
                      "usr/lib/python3/dist-packages/kprof/v1/runs_pb2_grpc.py"):
             self.assertEqual(modes[f"./{file}"], "-rw-r--r--", file)
         self.assertTrue(any(name.endswith("/kprof/kprof_trace.so") for name in modes), listed)

@@ -184,7 +184,7 @@ class CaptureTest(DaemonTest):
         self.assertEqual(len(self.ctl.json("runs", "--limit", "1000")["runs"]), before)
 
     def test_what_later_versions_have_is_told_apart_from_a_typo(self):
-        for words in (("open", "@last"), ("mcp",)):
+        for words in (("open", "@last"),):
             with self.subTest(words=words):
                 error = self.ctl.run("--json", *words, expect="usage").error
                 self.assertIn("is not part of this version of kprofctl", error["message"])

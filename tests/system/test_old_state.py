@@ -37,7 +37,7 @@ def run(run_id, queued_s, **rest):
         "exit_code": None, "signal": None, "error": None, "trust": [], "trace": None, "metrics": {}, "artifacts": [],
         "cwd": "/", "environment": {"OMP_NUM_THREADS": "4"}, "pinned": False, "shared": False, "attached": False,
         "timeout_ms": None, "queue_timeout_ms": None, "session": None, "round": None, "priority": 0, "clocks": "none",
-        "cool_down_ms": None, "exclusive": False, "stdout_bytes": 0, "stdout_dropped_bytes": 0, "stderr_bytes": 0,
+        "cool_down_ms": None, "exclusive": False, "verdict": None, "comparison": None, "stdout_bytes": 0, "stdout_dropped_bytes": 0, "stderr_bytes": 0,
         "stderr_dropped_bytes": 0,
     }
     assert rest.keys() <= expected.keys(), rest
@@ -138,10 +138,13 @@ class OldStateTest(unittest.TestCase):
     def test_version_9(self):
         self.check("state-v9", report_path="out/report.txt")
 
-    def check(self, state, report_path):
+    def test_version_10(self):
+        self.check("state-v10", report_path="out/report.txt", verdict=True)
+
+    def check(self, state, report_path, verdict=False):
         daemon = self.daemon_on_copy_of(state)
         self.check_sessions(daemon)
-        self.check_runs(daemon, report_path)
+        self.check_runs(daemon, report_path, verdict)
         # It goes on from there.
         self.assertGreater(daemon.ctl.json("session", "open")["id"], "1jxt24tp0r0vnd02")
 
@@ -158,10 +161,12 @@ class OldStateTest(unittest.TestCase):
         self.assertEqual([s["state"] for s in daemon.ctl.json("session", "list")["sessions"]],
                          ["lost", "lost", "closed", "closed", "closed"])
 
-    def check_runs(self, daemon, report_path):
+    def check_runs(self, daemon, report_path, verdict):
         listed = daemon.ctl.json("runs", "--limit", "100")["runs"]
         expected_runs = copy.deepcopy(RUNS)
         expected_runs[-1]["artifacts"][0]["path"] = report_path
+        if verdict:
+            expected_runs[-1] |= {"verdict": "FASTER", "comparison": {"ratio": 0.5, "ci_low": 0.25, "ci_high": 0.75, "reasons": ["drift", "bimodal"]}}
         for shown, expected in zip(listed, expected_runs):
             shown["trust"] = [reason for reason in shown["trust"] if reason["code"] != "host_busy"]
             for field in [name for name, value in expected.items() if value == VOLATILE]:

@@ -131,7 +131,10 @@ class CommandLinePage(unittest.TestCase):
         return [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
 
     def test_lists_every_reason_not_to_trust_a_result(self):
-        self.assertEqual({row[0].strip("`") for row in self.rows("Trust")}, trust_codes())
+        listed = {code for row in self.rows("Trust") for code in re.findall(r"`([a-z_]+)`", row[0])}
+        self.assertEqual(trust_codes() - listed, set())
+        text = "\n".join(daemon_sources())
+        self.assertEqual({code for code in listed if not re.search(rf'"{code}\b', text)}, set(), "nothing in the daemon writes these")
 
     def test_lists_every_error_code_with_its_exit_code(self):
         listed = {name: status for codes, _, status in self.rows("States, error codes, exit codes")
@@ -144,7 +147,7 @@ class CommandLinePage(unittest.TestCase):
         later = re.search(r"^Verbs and options that later versions will have \((.*?)\) are refused", self.page,
                           re.MULTILINE | re.DOTALL)[1]
         named = re.findall(r"`([^`]+)`", later)
-        self.assertGreater(len(named), 2)
+        self.assertGreater(len(named), 1)
         for words in named:
             ran = subprocess.run([KPROFCTL, *words.split()], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                  timeout=LIMIT_S, check=False)

@@ -18,10 +18,7 @@ struct AnalyzeWords {
       }
     }
     if (!fail_on.empty()) {
-      if (fail_on != "slower" && fail_on != "inconclusive") {
-        return Usage("--fail-on '" + fail_on + "' is none", "use slower, or inconclusive for both");
-      }
-      args.fail_on = fail_on == "slower" ? FailOn::kSlower : FailOn::kInconclusive;
+      ASSIGN_OR_RETURN(args.fail_on, ParseFailOn(fail_on));
     }
     ASSIGN_OR_RETURN(args.timeout_ms, ParseOptionalDuration("--timeout", timeout));
     return VerbArgs(args);
@@ -64,6 +61,7 @@ void AddCompareVerb(VerbSet& verbs) {
   verbs.SetUsage(*verb, "kprofctl compare RUN... --baseline RUN... [OPTIONS]");
   verb->add_option("--fail-on", words->fail_on, "slower or inconclusive: then such a verdict exits with 9")
       ->type_name("VERDICT");
+  AddMarkdown(verb, words->args.markdown);
   AddAnswerOptions(*verb, words);
   verb->footer(
       "The runs' traces are compared: totals, steps, kernels, operators. It is the analysis `compare`, whose options\n"

@@ -9,6 +9,7 @@ struct CaptureWords {
   std::string queue_timeout;
   std::vector<std::string> labels;
   std::string cool_down;
+  std::string fail_on;
 
   Result<VerbArgs> Finish() {
     if (args.list) return VerbArgs(args);
@@ -22,6 +23,12 @@ struct CaptureWords {
     ASSIGN_OR_RETURN(args.cool_down_ms, ParseOptionalDuration("--cool-down", cool_down));
     ASSIGN_OR_RETURN(args.labels, ParseLabels(labels));
     RETURN_IF_ERROR(CheckText("--baseline", args.baseline));
+    if (!fail_on.empty()) {
+      ASSIGN_OR_RETURN(args.fail_on, ParseFailOn(fail_on));
+    }
+    if (args.detach && !args.markdown.empty()) {
+      return Usage("--detach does not wait for what --markdown tells", "leave one of the two out");
+    }
     RETURN_IF_ERROR(AddLabel("kernel", args.kernel));
     RETURN_IF_ERROR(AddLabel("version", args.version));
     return VerbArgs(args);
@@ -81,6 +88,10 @@ void AddCaptureVerb(VerbSet& verbs) {
   verb->add_option("--session", args.session, "Run it as the next round of this session (default: by itself)")
       ->type_name("ID");
   AddPriority(verb, args.priority);
+  verb->add_option("--fail-on", words->fail_on,
+                   "Exit with 9 where the verdict of --against is SLOWER; inconclusive: also where it is INCONCLUSIVE")
+      ->type_name("slower|inconclusive");
+  AddMarkdown(verb, args.markdown);
   verb->add_flag("--shared", args.shared, "Others may see the run");
   verb->add_flag("--detach", args.detach, "Print the id and do not wait");
   verb->add_flag("--quiet", args.quiet, "Do not show what the command prints; the report goes to standard output");

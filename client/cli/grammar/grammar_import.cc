@@ -29,9 +29,10 @@ void AddImportVerb(VerbSet& verbs) {
   CLI::App* verb =
       verbs.Add("import", "Read traces into a run, to keep and to ask", [words] { return words->Finish(); });
   verb->add_option("FILE", args.files, "Traces, folders of traces, or - for standard input")->required()->type_name("");
-  verb->add_option("--format", args.format,
-                   "What they are: kineto, chrome, pftrace, nsys-sqlite, ncu-rep, ncu-csv, nccl-inspector, scalene, "
-                   "neuron-json, neuron-parquet, neuron-system, nkipy (default: auto)")
+  verb->add_option(
+          "--format", args.format,
+          "What they are: kineto, chrome, pftrace, nsys-sqlite, ncu-rep, ncu-csv, nccl-inspector, scalene, event, "
+          "neuron-json, neuron-parquet, neuron-system, nkipy (default: auto)")
       ->type_name("FORMAT");
   verb->add_option("--rank", words->rank, "Of the one file (default: as it says)")
       ->transform(WholeNumber(0, kMostImportedRank))

@@ -49,6 +49,17 @@ CLI::App* AddOfRun(VerbSet& verbs, const char* name, const char* help, Rest... r
   return verb;
 }
 
+void AddShow(VerbSet& verbs) {
+  auto args = std::make_shared<ShowArgs>();
+  CLI::App* show = verbs.Add("show", "All that is known of a run", [args]() -> Result<VerbArgs> {
+    RETURN_IF_ERROR(CheckText("RUN", args->run));
+    return VerbArgs(*args);
+  });
+  show->add_option("RUN", args->run, kRunHelp)->required()->type_name("");
+  AddMarkdown(show, args->markdown);
+  show->footer("  kprofctl show @last");
+}
+
 void AddDelete(VerbSet& verbs) {
   auto args = std::make_shared<DeleteArgs>();
   CLI::App* del = verbs.Add("delete", "Remove ended, unpinned runs and all they left", [args]() -> Result<VerbArgs> {
@@ -75,7 +86,7 @@ void AddLogs(VerbSet& verbs) {
 
 void AddRunVerbs(VerbSet& verbs) {
   AddRuns(verbs);
-  AddOfRun<ShowArgs>(verbs, "show", "All that is known of a run");
+  AddShow(verbs);
   AddOfRun<WaitArgs>(verbs, "wait", "Wait for a run's end; exits as the capture would")
       ->footer("Ctrl-C ends the waiting, not the run.\n\n  kprofctl wait @last");
   AddOfRun<CancelArgs>(verbs, "cancel", "End a run");

@@ -47,6 +47,9 @@ struct DevicesArgs {
   bool events = false;
 };
 
+// The verdicts that make an exit code. kInconclusive: slower as well.
+enum class FailOn : uint8_t { kNothing, kSlower, kInconclusive };
+
 struct CaptureArgs {
   std::string tool;
   std::vector<std::string> command;  // bytes, as given after --
@@ -73,6 +76,8 @@ struct CaptureArgs {
   std::vector<std::string> tool_words;  // the tool's options; the daemon knows them, kprofctl does not
   bool list = false;                    // lists the tools; nothing is captured
   bool quiet = false;
+  FailOn fail_on = FailOn::kNothing;
+  std::string markdown;        // a file that gets the verdict, at its end; empty: none
   bool quiet_summary = false;  // with `quiet`: the first look at its trace follows the report, as after an import
 };
 
@@ -162,6 +167,7 @@ struct RunsArgs {
 
 struct ShowArgs {
   std::string run;
+  std::string markdown;  // as of CaptureArgs
 };
 
 struct WaitArgs {
@@ -212,15 +218,13 @@ struct QueryArgs {
   bool wide = false;
 };
 
-// Verdicts of a comparison that are failures.
-enum class FailOn : uint8_t { kNothing, kSlower, kInconclusive };
-
 // Also of the verb `compare`, which asks for the analysis of that name.
 struct AnalyzeArgs {
   bool list = false;
   // KIND, RUN... and the kind's options, in the order typed. The daemon's list of options tells which words are values.
   std::vector<std::string> words;
   FailOn fail_on = FailOn::kNothing;  // kInconclusive: slower as well
+  std::string markdown;               // as of CaptureArgs; of `compare`
   std::optional<RowFormat> format;
   std::string table;
   bool wide = false;

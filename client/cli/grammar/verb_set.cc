@@ -60,6 +60,12 @@ Result<std::map<std::string, std::string>> ParseLabels(const std::vector<std::st
   return labels;
 }
 
+Result<FailOn> ParseFailOn(const std::string& text) {
+  if (text == "slower") return FailOn::kSlower;
+  if (text == "inconclusive") return FailOn::kInconclusive;
+  return Usage("--fail-on '" + text + "' is none", "use slower, or inconclusive for both");
+}
+
 Result<int64_t> ParseOptionalDuration(const char* option, const std::string& text) {
   if (text.empty()) return 0;
   Result<int64_t> duration = ParseDurationMs(text);
@@ -90,6 +96,11 @@ void AddPriority(CLI::App* verb, int64_t& to) {
   verb->add_option("--priority", to, "Go before those of a lower one; above 0 for operators only (default: 0)")
       ->transform(WholeNumber(0, 100))
       ->type_name("N");
+}
+
+void AddMarkdown(CLI::App* verb, std::string& to) {
+  verb->add_option("--markdown", to, "Add a summary in Markdown to the end of this file: $GITHUB_STEP_SUMMARY")
+      ->type_name("FILE");
 }
 
 void AddLimit(CLI::App* verb, int64_t& to) {

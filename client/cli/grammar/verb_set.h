@@ -66,6 +66,8 @@ Status CheckText(const char* name, const std::string& value);
 Result<std::map<std::string, std::string>> ParseLabels(const std::vector<std::string>& texts);
 // Milliseconds; 0 for nothing.
 Result<int64_t> ParseOptionalDuration(const char* option, const std::string& text);
+// The value of --fail-on. kUsage for any other word.
+Result<FailOn> ParseFailOn(const std::string& text);
 
 // Takes a whole number in digits alone for an option's value: CLI11 itself would read 010 as 8 and 0x2 as 2. Has no
 // description, so that --help stays short; the error message names the limits.
@@ -74,6 +76,8 @@ CLI::Validator WholeNumber(int64_t least, int64_t most);
 // Adds an option that may be given several times, one value each.
 void AddRepeated(CLI::App* verb, const char* name, const char* value, std::vector<std::string>& to, const char* help);
 void AddPriority(CLI::App* verb, int64_t& to);
+// Adds the --markdown of a verb that tells of a run or a comparison.
+void AddMarkdown(CLI::App* verb, std::string& to);
 // Adds the --limit of a list.
 void AddLimit(CLI::App* verb, int64_t& to);
 

@@ -36,6 +36,7 @@ std::string FormatAmount(double value, std::string_view unit) {
   bool fits = std::isfinite(value) && std::abs(value) < 9e18;
   if (unit == "ns" && fits) return FormatDuration(static_cast<int64_t>(value));
   if (unit == "bytes" && fits) return FormatBytes(static_cast<int64_t>(value));
+  if (unit == "percent" && fits) return NumberText(std::round(value * 100) / 100) + " %";
   std::string text = NumberText(value);
   if (unit.empty() || unit == "count") return text;
   return text + (unit == "percent" ? " %" : " " + std::string(unit));

@@ -11,6 +11,8 @@
 #include "client/cli/verbs/verbs.h"
 #include "client/cli/views/analysis_print.h"
 #include "client/cli/views/analysis_tables.h"
+#include "client/cli/views/markdown_summary.h"
+#include "client/cli/views/samples_screen.h"
 #include "client/cli/views/summary_screen.h"
 #include "kprof/v1/analyses.pb.h"
 #include "storage/base/readable_text.h"
@@ -134,6 +136,13 @@ Status ListKinds(const AnalyzeArgs& args, const v1::ListAnalysesResponse& list, 
   return OkStatus();
 }
 
+// Written whatever the verdict is, and before it makes a failure.
+Status TellInMarkdown(const ReceivedAnalysis& answer, const AnalyzeArgs& args, Output& output) {
+  if (args.markdown.empty()) return OkStatus();
+  RETURN_IF_ERROR(output.Flush());  // the file may be standard output itself
+  return AppendToFile(args.markdown, MarkdownOf(answer));
+}
+
 // Fails with kVerdict for a verdict that `fail_on` names; an answer without a verdict is inconclusive.
 Status CheckVerdict(const ReceivedAnalysis& answer, FailOn fail_on) {
   if (fail_on == FailOn::kNothing) return OkStatus();
@@ -182,6 +191,7 @@ Status RunVerb(const AnalyzeArgs& args, const VerbContext& context) {
   switch (args.format.value_or(context.global.json ? RowFormat::kJson : RowFormat::kTable)) {
     case RowFormat::kJson:
       PrintAnalysisJson(answer, table, output);
+      RETURN_IF_ERROR(TellInMarkdown(answer, args, output));
       return CheckVerdict(answer, args.fail_on);
     case RowFormat::kCsv:
       if (answer.header().tables().empty()) {
@@ -191,6 +201,10 @@ Status RunVerb(const AnalyzeArgs& args, const VerbContext& context) {
       break;
     default:
       // A first look is one screen; --table, --format csv and --json have the numbers.
+      if (answer.header().kind() == "samples" && !table) {
+        output.Write(SamplesScreen(answer, {output.ResultWidth(), output.result_has_colours()}));
+        break;
+      }
       if (answer.header().kind() == "summary" && !table) {
         output.Write(SummaryScreen(answer, {output.ResultWidth(), output.result_has_colours()}));
         break;
@@ -200,6 +214,7 @@ Status RunVerb(const AnalyzeArgs& args, const VerbContext& context) {
       break;
   }
   NoteAboutAnalysis(answer, table, output);
+  RETURN_IF_ERROR(TellInMarkdown(answer, args, output));
   return CheckVerdict(answer, args.fail_on);
 }
 

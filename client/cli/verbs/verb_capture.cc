@@ -8,6 +8,7 @@
 
 #include "client/cli/find_daemon.h"
 #include "client/cli/grammar/verb_set.h"
+#include "client/cli/local_file.h"
 #include "client/cli/text/json_writer.h"
 #include "client/cli/text/nearest_name.h"
 #include "client/cli/text/table.h"
@@ -16,6 +17,7 @@
 #include "client/cli/verbs/recorder_place.h"
 #include "client/cli/verbs/run_summary.h"
 #include "client/cli/verbs/verbs.h"
+#include "client/cli/views/markdown_summary.h"
 #include "client/cli/views/run_text.h"
 #include "client/cli/waiting/follow_run.h"
 #include "client/cli/waiting/interrupts.h"
@@ -371,6 +373,16 @@ Status RunVerb(const HelpOfToolArgs& args, const VerbContext& context) {
 
 namespace {
 
+// Fails with kVerdict for a verdict that `fail_on` names; a run without a verdict is inconclusive.
+Status CheckRunVerdict(const v1::Run& run, FailOn fail_on) {
+  if (fail_on == FailOn::kNothing) return OkStatus();
+  const std::string verdict = run.has_verdict() ? run.verdict().name() : "INCONCLUSIVE";
+  const bool fails = verdict == "SLOWER" || (fail_on == FailOn::kInconclusive && verdict == "INCONCLUSIVE");
+  if (!fails) return OkStatus();
+  return Fail(ErrorCode::kVerdict, "run " + run.id(), "the verdict is " + verdict,
+              "see its reasons: kprofctl analyze samples " + run.id());
+}
+
 Status Capture(const CaptureArgs& args, const VerbContext& context, int* exit_status) {
   if (args.list) return PrintTools(context);
   if (args.detach) {
@@ -400,7 +412,10 @@ Status Capture(const CaptureArgs& args, const VerbContext& context, int* exit_st
   }
   (void)output.Flush();
   if (run.state() == v1::RUN_STATE_FAILED && args.quiet && !context.global.json) NoteErrorOutput(run, context);
-  return OutcomeOf(run);
+  const Status told = args.markdown.empty() ? OkStatus() : AppendToFile(args.markdown, MarkdownOf(run));
+  RETURN_IF_ERROR(OutcomeOf(run));
+  RETURN_IF_ERROR(told);
+  return CheckRunVerdict(run, args.fail_on);
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include <algorithm>
 
+#include "client/cli/local_file.h"
 #include "client/cli/text/amounts_and_times.h"
 #include "client/cli/text/json_writer.h"
 #include "client/cli/text/table.h"
 #include "client/cli/text/terminal_text.h"
 #include "client/cli/verbs/paged_list.h"
 #include "client/cli/verbs/verbs.h"
+#include "client/cli/views/markdown_summary.h"
 #include "client/cli/views/run_text.h"
 #include "client/cli/waiting/follow_run.h"
 
@@ -22,7 +24,8 @@ Status RunVerb(const ShowArgs& args, const VerbContext& context) {
   }
   context.output.Write(context.global.json ? RunJsonLine(run, &place)
                                            : FullReport(run, place, NowUnixNs(), context.output.result_has_colours()));
-  return OkStatus();
+  RETURN_IF_ERROR(context.output.Flush());  // the file may be standard output itself
+  return args.markdown.empty() ? OkStatus() : AppendToFile(args.markdown, MarkdownOf(run));
 }
 
 Status RunVerb(const WaitArgs& args, const VerbContext& context) {

@@ -1,6 +1,8 @@
 #include "client/cli/verbs/verb_session.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "client/cli/text/amounts_and_times.h"
@@ -8,6 +10,8 @@
 #include "client/cli/text/terminal_text.h"
 #include "client/cli/verbs/paged_list.h"
 #include "client/cli/verbs/verbs.h"
+#include "client/cli/views/named_cells.h"
+#include "client/cli/views/received_analysis.h"
 #include "client/cli/views/session_text.h"
 #include "client/cli/waiting/interrupts.h"
 #include "client/cli/waiting/progress.h"
@@ -96,14 +100,46 @@ Status RunVerb(const CloseSessionArgs& args, const VerbContext& context) {
   return OkStatus();
 }
 
+namespace {
+
+// What the analysis `rounds` says of the rounds that are done, the first first. Nothing: none has anything to say.
+std::optional<LoopAdvice> AskForAdvice(KprofClient& client, const v1::ListRoundsResponse& rounds) {
+  constexpr int kMostRoundsAsked = 256;
+  constexpr int64_t kAdviceTimeoutMs = 10'000;
+  v1::AnalyzeRequest request;
+  request.set_kind("rounds");
+  request.set_timeout_ms(kAdviceTimeoutMs);
+  const int first = std::max(0, rounds.rounds_size() - kMostRoundsAsked);
+  for (int i = first; i < rounds.rounds_size(); ++i) {
+    if (rounds.rounds(i).state() == v1::RUN_STATE_DONE) request.add_runs(rounds.rounds(i).run_id());
+  }
+  if (request.runs_size() == 0) return std::nullopt;
+  ReceivedAnalysis answer;
+  const Status asked =
+      client.Analyze(request, [&answer](const v1::AnalyzeResponse& message) { return answer.Add(message); });
+  if (!asked.ok() || !answer.is_whole()) return std::nullopt;  // rounds of tools that time nothing
+  const NamedCells facts(answer.header().facts(), answer.facts());
+  LoopAdvice advice;
+  advice.stops = facts.integer("stop").value_or(0) != 0;
+  advice.reason = facts.text("reason");
+  advice.best_run = facts.text("best_run");
+  advice.best_ns = facts.real("best_ns");
+  if (advice.best_run.empty()) return std::nullopt;
+  return advice;
+}
+
+}  // namespace
+
 Status RunVerb(const ShowSessionArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   ASSIGN_OR_RETURN(v1::GetSessionResponse found, client->GetSession(args.session));
   const v1::Session& session = found.session();
   ASSIGN_OR_RETURN(v1::ListRoundsResponse rounds, client->ListRounds(session.id()));
   const QueuePlace place = PlaceOf(found);
-  context.output.Write(context.global.json ? SessionJsonLine(session, &rounds, &place)
-                                           : SessionReport(session, rounds, place, NowUnixNs()));
+  const std::optional<LoopAdvice> advice = AskForAdvice(*client, rounds);
+  const LoopAdvice* const told = advice ? &*advice : nullptr;
+  context.output.Write(context.global.json ? SessionJsonLine(session, &rounds, &place, told)
+                                           : SessionReport(session, rounds, place, told, NowUnixNs()));
   return OkStatus();
 }
 

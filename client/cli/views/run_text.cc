@@ -11,6 +11,7 @@
 #include "client/cli/text/amounts_and_times.h"
 #include "client/cli/text/table.h"
 #include "client/cli/text/terminal_text.h"
+#include "client/cli/views/samples_screen.h"
 #include "client/cpp/followers.h"
 #include "storage/base/readable_text.h"
 
@@ -115,6 +116,28 @@ void WriteTrace(JsonWriter& json, const v1::Run& run) {
   json.Key("bytes").Int(trace.bytes()).Key("source_bytes").Int(trace.source_bytes()).EndObject();
 }
 
+void WriteVerdict(JsonWriter& json, const v1::Run& run) {
+  json.Key("verdict");
+  run.has_verdict() ? json.String(run.verdict().name()) : json.Null();
+  json.Key("comparison");
+  if (!run.has_verdict()) {
+    json.Null();
+    return;
+  }
+  const v1::RunVerdict& verdict = run.verdict();
+  const auto write = [&json](const char* name, bool is_there, double value) {
+    json.Key(name);
+    is_there ? json.Double(value) : json.Null();
+  };
+  json.BeginObject();
+  write("ratio", verdict.has_ratio(), verdict.ratio());
+  write("ci_low", verdict.has_ci_low(), verdict.ci_low());
+  write("ci_high", verdict.has_ci_high(), verdict.ci_high());
+  json.Key("reasons").BeginArray();
+  for (const std::string& reason : verdict.reasons()) json.String(reason);
+  json.EndArray().EndObject();
+}
+
 void WriteLimit(JsonWriter& json, int64_t limit_ms) {
   if (limit_ms == 0) {
     json.Null();
@@ -186,6 +209,7 @@ void WriteRun(JsonWriter& json, const v1::Run& run, const QueuePlace* place) {
   json.Key("priority").Int(run.priority()).Key("clocks").StringOrNull(run.clocks()).Key("cool_down_ms");
   WriteLimit(json, run.cool_down_ms());
   json.Key("exclusive").Bool(run.exclusive());
+  WriteVerdict(json, run);
   json.Key("stdout_bytes").Int(run.stdout_bytes()).Key("stdout_dropped_bytes").Int(run.stdout_dropped_bytes());
   json.Key("stderr_bytes").Int(run.stderr_bytes()).Key("stderr_dropped_bytes").Int(run.stderr_dropped_bytes());
   if (place != nullptr) WriteQueuePlace(json, *place);
@@ -249,6 +273,17 @@ std::string PartText(const v1::TracePart& part) {
   return text + FormatBytes(part.counts().source_bytes()) + ")";
 }
 
+void AddVerdict(Facts& facts, const v1::Run& run, bool has_colours) {
+  if (!run.has_verdict()) return;
+  const v1::RunVerdict& verdict = run.verdict();
+  const auto maybe = [](bool is_there, double value) { return is_there ? std::optional(value) : std::nullopt; };
+  std::string reasons;
+  for (const std::string& reason : verdict.reasons()) reasons += (reasons.empty() ? "" : ", ") + reason;
+  facts.Add("verdict", VerdictLine(verdict.name(), maybe(verdict.has_ratio(), verdict.ratio()),
+                                   maybe(verdict.has_ci_low(), verdict.ci_low()),
+                                   maybe(verdict.has_ci_high(), verdict.ci_high()), reasons, has_colours));
+}
+
 void AddTrace(Facts& facts, const v1::Run& run) {
   if (!run.has_trace()) return;
   const v1::TraceCounts& trace = run.trace();
@@ -274,6 +309,7 @@ constexpr size_t kAllMetrics = SIZE_MAX;
 
 void AddResults(Facts& facts, const v1::Run& run, size_t most_metrics, bool has_colours) {
   AddMetrics(facts, run, most_metrics);
+  AddVerdict(facts, run, has_colours);
   AddTrace(facts, run);
   // An import has none.
   if (run.tool() != "import")

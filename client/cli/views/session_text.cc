@@ -65,6 +65,13 @@ std::string RoundText(const v1::Round& round) {
   return TerminalText(text);
 }
 
+void WriteAdvice(JsonWriter& json, const LoopAdvice& advice) {
+  json.BeginObject().Key("stop").Bool(advice.stops).Key("reason").StringOrNull(advice.reason);
+  json.Key("best_run").StringOrNull(advice.best_run).Key("best_ns");
+  advice.best_ns ? json.Double(*advice.best_ns) : json.Null();
+  json.EndObject();
+}
+
 }  // namespace
 
 std::string SessionStateName(v1::SessionState state) {
@@ -87,7 +94,7 @@ std::string DevicesOf(const v1::Session& session) {
 }
 
 std::string SessionReport(const v1::Session& session, const v1::ListRoundsResponse& rounds, const QueuePlace& place,
-                          int64_t now_ns) {
+                          const LoopAdvice* advice, int64_t now_ns) {
   Facts facts;
   facts.Add("session", TerminalText(session.id()));
   facts.Add("state", SessionStateName(session.state()));
@@ -124,6 +131,12 @@ std::string SessionReport(const v1::Session& session, const v1::ListRoundsRespon
   }
   facts.Add("rounds", std::to_string(session.rounds()));
   for (const v1::Round& round : rounds.rounds()) facts.Add("round", RoundText(round));
+  if (advice == nullptr) return facts.Take();
+  if (!advice->best_run.empty()) {
+    facts.Add("best", TerminalText(advice->best_run) +
+                          (advice->best_ns ? ", " + FormatDuration(static_cast<int64_t>(*advice->best_ns)) : ""));
+  }
+  facts.Add("advice", advice->stops ? "stop: " + TerminalText(advice->reason) : "go on");
   return facts.Take();
 }
 
@@ -140,7 +153,7 @@ std::string SessionProgress(const v1::OpenSessionResponse& latest, int64_t recei
 }
 
 void WriteSession(JsonWriter& json, const v1::Session& session, const v1::ListRoundsResponse* rounds,
-                  const QueuePlace* place) {
+                  const QueuePlace* place, const LoopAdvice* advice) {
   json.BeginObject().Key("schema").String("kprof.session.v1").Key("id").String(session.id());
   json.Key("state").String(SessionStateName(session.state())).Key("uid").Int(session.uid());
   json.Key("device").BeginArray();
@@ -172,15 +185,17 @@ void WriteSession(JsonWriter& json, const v1::Session& session, const v1::ListRo
   if (rounds != nullptr) {
     json.Key("rounds").BeginArray();
     for (const v1::Round& round : rounds->rounds()) WriteRound(json, round);
-    json.EndArray();
+    json.EndArray().Key("should_stop");
+    advice != nullptr ? WriteAdvice(json, *advice) : static_cast<void>(json.Null());
   }
   json.EndObject();
 }
 
-std::string SessionJsonLine(const v1::Session& session, const v1::ListRoundsResponse* rounds, const QueuePlace* place) {
+std::string SessionJsonLine(const v1::Session& session, const v1::ListRoundsResponse* rounds, const QueuePlace* place,
+                            const LoopAdvice* advice) {
   std::string line;
   JsonWriter json(line);
-  WriteSession(json, session, rounds, place);
+  WriteSession(json, session, rounds, place, advice);
   return line + "\n";
 }
 

@@ -16,11 +16,10 @@
 #include "client/cli/text/table.h"
 #include "client/cli/text/terminal_text.h"
 #include "client/cli/text/text_style.h"
+#include "client/cli/views/named_cells.h"
 
 namespace kprof::cli {
 namespace {
-
-using AnswerColumns = google::protobuf::RepeatedPtrField<v1::AnalysisColumn>;
 
 constexpr int64_t kKernelsOnScreen = 5;  // one less of each beneath many facts
 constexpr int64_t kCausesOnScreen = 4;
@@ -29,45 +28,6 @@ constexpr int64_t kManyFacts = 6;
 constexpr size_t kLinesOfMessage = 2;
 constexpr size_t kTypicalWidth = 100;  // where there is no terminal
 constexpr size_t kLeastScreen = 40;
-
-// The values of a row, or the facts, by the names of their columns.
-class NamedCells {
- public:
-  NamedCells(const AnswerColumns& columns, const std::vector<Cell>& cells) : columns_(columns), cells_(cells) {}
-
-  std::optional<int64_t> integer(std::string_view name) const {
-    const Cell* cell = Find(name);
-    return cell != nullptr && cell->kind == v1::ColumnData::KIND_INTEGER ? std::optional(cell->integer) : std::nullopt;
-  }
-  std::optional<double> real(std::string_view name) const {
-    const Cell* cell = Find(name);
-    return cell != nullptr && cell->kind == v1::ColumnData::KIND_REAL ? std::optional(cell->real) : std::nullopt;
-  }
-  // Empty: it is not there.
-  std::string text(std::string_view name) const {
-    const Cell* cell = Find(name);
-    return cell != nullptr && cell->kind == v1::ColumnData::KIND_TEXT ? std::string(cell->bytes) : "";
-  }
-  std::string percent(std::string_view name) const { return PercentText(real(name)); }
-
-  static std::string PercentText(std::optional<double> value) {
-    if (!value) return "-";
-    char text[400];
-    std::snprintf(text, sizeof(text), "%.1f %%", *value);
-    return text;
-  }
-
- private:
-  const Cell* Find(std::string_view name) const {
-    for (int i = 0; i < columns_.size(); ++i) {
-      if (columns_[i].name() == name) return &cells_[static_cast<size_t>(i)];
-    }
-    return nullptr;
-  }
-
-  const AnswerColumns& columns_;
-  const std::vector<Cell>& cells_;
-};
 
 std::string CountText(int64_t count, const std::string& one, const std::string& more) {
   return Grouped(std::to_string(count)) + " " + (count == 1 ? one : more);
@@ -300,7 +260,7 @@ class SummaryPainter {
   }
 
   void ForEach(size_t table, int64_t most, const std::function<void(const NamedCells&)>& see) const {
-    const AnswerColumns& columns = answer_.header().tables(static_cast<int>(table)).columns();
+    const AnalysisColumns& columns = answer_.header().tables(static_cast<int>(table)).columns();
     answer_.ForEachRow(table, most, [&](const std::vector<Cell>& cells) {
       see(NamedCells(columns, cells));
       return true;

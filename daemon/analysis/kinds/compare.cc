@@ -11,6 +11,7 @@
 #include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/comparison/call_places.h"
 #include "daemon/analysis/functions/comparison/compared_sides.h"
+#include "daemon/analysis/functions/comparison/event_comparison.h"
 #include "daemon/analysis/functions/comparison/matched_kernels.h"
 #include "daemon/analysis/functions/comparison/matched_places.h"
 #include "daemon/analysis/functions/comparison/neuron_comparison.h"
@@ -337,6 +338,37 @@ Status AddNeuronChanges(const std::vector<ComparedNeuronFigure>& changes, Analys
   return OkStatus();
 }
 
+// A row of the table kernels for each case, by the medians of its samples.
+Status AddEventChanges(const EventComparison& events, AnalysisAnswer& answer) {
+  for (const ComparedCase& one : events.cases) {
+    const auto before = static_cast<int64_t>(std::llround(one.median_ns[kBefore]));
+    const auto after = static_cast<int64_t>(std::llround(one.median_ns[kAfter]));
+    const AnalysisValue none;
+    RETURN_IF_ERROR(answer.AddRow(
+        kKernelChanges,
+        {one.name.empty() ? std::string("(all of it)") : one.name, before, after, after - before,
+         PercentOf(after - before, before), none, std::string(StatusOf(before > 0, after > 0, after - before, 0)),
+         std::string("name"), one.processes[kBefore], one.processes[kAfter], static_cast<double>(before),
+         static_cast<double>(after), none, none, none, none, none, int64_t{1}, int64_t{1}}));
+  }
+  const CaseVerdict& overall = events.verdict.overall;
+  const auto real = [](const std::optional<double>& value) { return value ? AnalysisValue(*value) : AnalysisValue(); };
+  std::string reasons;
+  for (const VerdictReason& reason : overall.reasons) {
+    reasons += (reasons.empty() ? "[" : ",") + QuotedJson(reason.code);
+    answer.AddNote(reason.code + ": " + reason.message);
+  }
+  AnalysisAnswer::Row facts = NoFacts("");
+  facts[0] = std::string(VerdictName(overall.verdict));
+  facts[kRatioFact] = real(overall.ratio);
+  facts[kRatioFact + 1] = real(overall.ci_low);
+  facts[kRatioFact + 2] = real(overall.ci_high);
+  facts[kRatioFact + 3] = reasons + "]";
+  facts[kRatioOfFact] = std::string("samples");
+  answer.SetFacts(std::move(facts));
+  return OkStatus();
+}
+
 Result<AnalysisAnswer> AnswerCompare(const AnalysisTraces& traces, const AnalysisOptions& options,
                                      const StopSignal& stop) {
   AnalysisAnswer answer(traces);
@@ -345,6 +377,11 @@ Result<AnalysisAnswer> AnswerCompare(const AnalysisTraces& traces, const Analysi
   if (!compared) {
     answer.AddNote("nothing to compare with: give option baseline, or two runs");
     answer.SetFacts(NoFacts("no_baseline"));
+    return answer;
+  }
+  ASSIGN_OR_RETURN(const std::optional<EventComparison> events, CompareEvents(*compared, stop));
+  if (events) {
+    RETURN_IF_ERROR(AddEventChanges(*events, answer));
     return answer;
   }
   OfSides<ComparedSide> others = *compared;
@@ -411,11 +448,11 @@ AnalysisKind Compare() {
            {"ratio", kReal, "", "The time now to that of the baseline: below 1 is faster; null: of other work"},
            {"ci_low", kReal, "", "The interval of the ratio; null: too few samples"},
            {"ci_high", kReal, "", "Its upper end"},
-           {"reasons", kJson, "", "Why there is no verdict: too_few_samples, no_baseline, reports_alone"},
+           {"reasons", kJson, "", "Why there is no clearer verdict: too_few_samples, not_interleaved, no_baseline..."},
            {"differences", kJson, "", "In what the workloads differ: ranks, devices, steps, amount, shapes"},
            {"ratio_of", kText, "",
-            "step: the mean of steps; total: no steps on both sides; execution: of Neuron device profiles; null: no "
-            "ratio"},
+            "step: the mean of steps; total: no steps on both sides; execution: of Neuron device profiles; samples: of "
+            "event runs; null: no ratio"},
            {"before_total_ns", kInteger, "ns", "The baseline's trace, from its first slice to its last"},
            {"after_total_ns", kInteger, "ns", "The same now"},
            {"before_step_ns", kInteger, "ns", "The baseline's mean step; null: it has none"},

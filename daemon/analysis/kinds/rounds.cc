@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/analysis/analysis_kind.h"
+#include "daemon/analysis/functions/events/event_runs.h"
 #include "daemon/analysis/functions/kernel_reports/judged_kernels.h"
 #include "daemon/analysis/functions/kernel_reports/kernel_reports.h"
 #include "daemon/analysis/functions/kernel_reports/roofline_policies.h"
@@ -36,6 +37,7 @@ struct MeasuredRound {
   std::string bottleneck;  // of it
   std::string device;      // its kind
   int64_t kernels = 0;
+  bool is_event = false;
 };
 
 // One launch of each of a run's kernels, one after another: how long they take, and how near to the roof they come,
@@ -85,6 +87,18 @@ MeasuredRound RoundOf(const std::string& run, const KernelReports& reports, cons
   return of;
 }
 
+// The geometric mean of the medians of an event run's cases.
+std::optional<double> TimeOfEvents(const EventRun& run) {
+  const std::vector<CaseTime> cases = CaseTimesOf(run);
+  double log_sum = 0;
+  for (const CaseTime& one : cases) {
+    if (!(one.median_ns > 0)) return std::nullopt;
+    log_sum += std::log(one.median_ns);
+  }
+  if (cases.empty()) return std::nullopt;
+  return std::exp(log_sum / static_cast<double>(cases.size()));
+}
+
 const StopRule& RuleOf(const std::string& name) {
   for (const StopRule& rule : StopRules()) {
     if (rule.name == name) return rule;
@@ -103,7 +117,8 @@ Result<AnalysisAnswer> AnswerRounds(const AnalysisTraces& traces, const Analysis
     return Fail(ErrorCode::kUsage, "analyze rounds", "option improvement has to be 0 or more", "give one such number");
   }
   ASSIGN_OR_RETURN(const KernelReports reports, KernelReports::Read(traces, KernelReports::WantedOf(options), stop));
-  RETURN_IF_ERROR(reports.CheckSome());
+  ASSIGN_OR_RETURN(const std::vector<EventRun> events, ReadEventRuns(traces, stop));
+  if (events.empty()) RETURN_IF_ERROR(reports.CheckSome());
   AnalysisAnswer answer(traces);
   std::vector<std::string> runs;
   std::vector<OptimizationRound> rounds;
@@ -116,13 +131,20 @@ Result<AnalysisAnswer> AnswerRounds(const AnalysisTraces& traces, const Analysis
     const std::optional<double> best_ns = best_before ? rounds[*best_before].ns : std::nullopt;
     const KnownRun known = traces.KnownOf(run);
     MeasuredRound measured = RoundOf(run, reports, policy);
-    // A wrong kernel may be as fast as it likes.
-    if (!known.failure.empty()) measured.round = {};
+    for (const EventRun& event : events) {
+      if (event.run != run) continue;
+      measured.is_event = true;
+      measured.round.ns = TimeOfEvents(event);
+    }
+    // A wrong kernel may be as fast as it likes, and so may one that says so itself.
+    if (!known.failure.empty() || !known.refuted.empty()) measured.round = {};
     runs.push_back(run);
     rounds.push_back(measured.round);
     if (!known.failure.empty()) {
       answer.AddTrust({"run_failed", "run " + run + " failed (" + known.failure + "): its round does not count"});
-    } else if (measured.kernels == 0)
+    } else if (!known.refuted.empty()) {
+      answer.AddTrust({"round_refuted", "run " + run + " is not believed (" + known.refuted + "): it does not count"});
+    } else if (measured.kernels == 0 && !measured.is_event)
       answer.AddNote("run " + run + " has no kernel report: its round says nothing");
     if (!measured.device.empty()) devices.insert(measured.device);
     advice = rule.advise(rounds, limits);
@@ -139,7 +161,9 @@ Result<AnalysisAnswer> AnswerRounds(const AnalysisTraces& traces, const Analysis
          static_cast<int64_t>(advice.stops), advice.stops ? AnalysisValue(advice.reason) : AnalysisValue(),
          measured.kernels, measured.kernel.empty() ? AnalysisValue() : AnalysisValue(measured.kernel),
          known.version.empty() ? AnalysisValue() : AnalysisValue(known.version),
-         known.failure.empty() ? AnalysisValue() : AnalysisValue(known.failure),
+         !known.failure.empty()   ? AnalysisValue(known.failure)
+         : !known.refuted.empty() ? AnalysisValue(known.refuted)
+                                  : AnalysisValue(),
          measured.device.empty() ? AnalysisValue() : AnalysisValue(measured.device)}));
   }
   if (devices.size() > 1) {
@@ -153,7 +177,7 @@ Result<AnalysisAnswer> AnswerRounds(const AnalysisTraces& traces, const Analysis
                    best ? RoundNumber(rounds[*best].ns) : AnalysisValue(),
                    best ? RoundNumber(rounds[*best].efficiency) : AnalysisValue(), std::string(rule.name),
                    limits.improvement, std::string(policy.policy().name)});
-  AddReportNotes(traces, reports, answer);
+  if (events.empty()) AddReportNotes(traces, reports, answer);
   return answer;
 }
 
@@ -177,7 +201,8 @@ AnalysisKind Rounds() {
       .tables = {{"rounds",
                   {{"round", kInteger, "", "Counted from 1, as the runs were named"},
                    {"run", kText, "", "The run"},
-                   {"duration_ns", kReal, "ns", "One launch of each of its kernels, one after another"},
+                   {"duration_ns", kReal, "ns",
+                    "One launch of each of its kernels, one after another; of an event run the median of its samples"},
                    {"change_percent", kReal, "percent", "Of the best time before it; below 0: faster"},
                    {"efficiency_percent", kReal, "percent", "Of its kernels, by their time"},
                    {"bottleneck", kText, "", "Of the kernel that takes most time"},
@@ -188,7 +213,9 @@ AnalysisKind Rounds() {
                    {"kernels", kInteger, "", "How many different ones it has"},
                    {"kernel", kText, "", "The one that takes most time"},
                    {"version", kText, "", "As the capture's --version named it; null: it did not"},
-                   {"failure", kText, "", "Why the run failed, a code: its round counts for nothing; null: it did not"},
+                   {"failure", kText, "",
+                    "Why its round counts for nothing: the code of its failure, or of what refutes its times; null: it "
+                    "counts"},
                    {"device_name", kText, "", "The kind of device of that kernel"}}}},
       .answer = &AnswerRounds};
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "daemon/ingest/chrome/chrome_reader.h"
+#include "daemon/ingest/event/event_reader.h"
 #include "daemon/ingest/nccl/inspector_reader.h"
 #include "daemon/ingest/ncu/ncu_csv_reader.h"
 #include "daemon/ingest/ncu/ncu_report_reader.h"
@@ -53,7 +54,8 @@ Status NoKnownFormat(std::span<const char> first) {
   }
   return Fail(
       ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
-      "give a Chrome or Kineto trace, a Scalene profile, a log of NCCL Inspector, a kernel profile of nkipy, a system "
+      "give a Chrome or Kineto trace, a Scalene profile, a log of NCCL Inspector, a record of an event run, a kernel "
+      "profile of nkipy, a system "
       "trace or a device profile of Neuron (JSON), a Perfetto trace (.pftrace), a report of Nsight Compute (.ncu-rep) "
       "or its CSV, each also as .gz or .zst, tables of Neuron (.parquet), or an SQLite export of Nsight "
       "Systems; "
@@ -89,6 +91,10 @@ Status ReadAsScalene(const OpenSource& source, BatchSink& sink) {
 
 Status ReadAsNcclInspector(const OpenSource& source, BatchSink& sink) {
   return ReadNcclInspector(source.text, sink, source.limits.event_bytes);
+}
+
+Status ReadAsEvent(const OpenSource& source, BatchSink& sink) {
+  return source.is_look ? OkStatus() : ReadEventSamples(source.text, sink);
 }
 
 Status ReadAsNkipy(const OpenSource& source, BatchSink& sink) {
@@ -165,6 +171,14 @@ constexpr SourceFormat kFormats[] = {
      .remedy = "",
      .looks_like = LooksLikeScalene,
      .read = ReadAsScalene},
+    {.name = "event",
+     .alias = "",
+     .what = "the record of an event run",
+     .looks = "it looks like the record of an event run",
+     .is_none = "",
+     .remedy = "",
+     .looks_like = LooksLikeEventSamples,
+     .read = ReadAsEvent},
     {.name = "nccl-inspector",
      .alias = "",
      .joins_trace = true,

@@ -46,6 +46,8 @@ struct LaunchEvents {
   std::function<void(CommandStarted)> started;
   // The command has ended, and its tree is gone: what follows are steps after it, and the search for what it left.
   std::function<void()> command_over;
+  // A turn that was asked for is over, and its tree is gone.
+  std::function<void(const TurnEnded&)> turn_over;
   // A file that the command left; then the files that are left out. After started, before ended.
   std::function<void(std::shared_ptr<ReceivedOutput>)> output;
   std::function<void(OutputsLeftOut)> left_out;
@@ -81,6 +83,11 @@ class Launched {
   virtual void Lease(const std::vector<std::string>& variables) = 0;
   // REQUIRES: prepared was called, Go was not.
   virtual void Go() = 0;
+  // In the place of Go, for a tool that takes turns: runs one process to its end. REQUIRES: prepared was called, and no
+  // turn is under way.
+  virtual void Turn(const TurnAsked& turn) = 0;
+  // No more turns follow. REQUIRES: as for Turn.
+  virtual void Enough() = 0;
   // TERM to the whole tree, KILL after the grace. Any time after Launch; a second call can only shorten the grace. A
   // final event follows, also where the supervisor is stopped itself or hangs: it has 20 s beyond the grace to say that
   // all is over, and 5 s from a second call without grace.

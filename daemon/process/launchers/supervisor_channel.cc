@@ -99,6 +99,16 @@ void SupervisorChannel::Go() {
            "kprof-launch did not say within 30 s that it has started", "see whether the disk of the program answers"));
 }
 
+// However long a turn takes: the run's own limit ends it.
+void SupervisorChannel::Turn(const TurnAsked& turn) {
+  go_sent_ = turn_runs_ = true;
+  Send(FrameOf(LaunchMessage::kTurn, EncodeTurnAsked(turn)));
+}
+
+void SupervisorChannel::Enough() {
+  Send(FrameOf(LaunchMessage::kEnough));
+}
+
 void SupervisorChannel::Stop(int64_t grace_ms) {
   Send(FrameOf(LaunchMessage::kStop, EncodeStop(grace_ms)));
   const bool again = std::exchange(stop_sent_, true);
@@ -233,6 +243,12 @@ bool SupervisorChannel::Take(const FrameReader::Frame& frame) {
       if (!started_heard_ || std::exchange(command_over_heard_, true)) return false;
       Tell(events_.command_over);
       return true;
+    case LaunchMessage::kTurnOver: {
+      Result<TurnEnded> turn = DecodeTurnEnded(frame.payload);
+      if (!started_heard_ || !std::exchange(turn_runs_, false) || !turn.ok()) return false;
+      Tell(events_.turn_over, *turn);
+      return true;
+    }
     case LaunchMessage::kOutput:
       return TakeOutput(frame);
     case LaunchMessage::kLeftOut: {

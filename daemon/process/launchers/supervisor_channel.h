@@ -56,6 +56,8 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   // The devices are the run's: its time to get ready begins.
   void Lease(const std::vector<std::string>& variables);
   void Go();
+  void Turn(const TurnAsked& turn);
+  void Enough();
   void Stop(int64_t grace_ms);
 
   // Tells the messages that have come by now. For callers who learn in another way that the supervisor is gone.
@@ -129,7 +131,8 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   int64_t answer_by_ns_ = 0;
   IoLoop::Timer answer_limit_;
   bool stop_sent_ = false;
-  bool go_sent_ = false;
+  bool go_sent_ = false;  // or a turn
+  bool turn_runs_ = false;
   bool lease_sent_ = false;
   const bool has_steps_before_;
   bool step_begins_heard_ = false;
@@ -158,6 +161,14 @@ class SupervisorHandle final : public Launched {
   void Go() override {
     KPROF_ON_IO_LOOP(loop_);
     channel_->Go();
+  }
+  void Turn(const TurnAsked& turn) override {
+    KPROF_ON_IO_LOOP(loop_);
+    channel_->Turn(turn);
+  }
+  void Enough() override {
+    KPROF_ON_IO_LOOP(loop_);
+    channel_->Enough();
   }
   void Stop(int64_t grace_ms) override {
     KPROF_ON_IO_LOOP(loop_);

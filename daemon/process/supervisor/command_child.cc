@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -70,8 +69,8 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// All but standard input, output, error and three others.
-void CloseAllBut(std::array<int, 3> kept) {
+// All but standard input, output, error and those.
+void CloseAllBut(std::vector<int> kept) {
   auto close_range = [](int first, int last) {
     if (first <= last) ::syscall(SYS_close_range, first, last, 0);
   };
@@ -104,6 +103,7 @@ struct ChildEnds {
   int out = -1;
   int err = -1;
   int metrics = -1;
+  int event = -1;
 };
 
 [[noreturn]] void RunChild(const LaunchRequest& request, const ResourceLimit& own_nofile, ChildEnds ends,
@@ -118,7 +118,14 @@ struct ChildEnds {
   }
   const int metrics = AsMetricsFd(ends.metrics);
   if (metrics < 0) Give(report, "dup", errno);
-  CloseAllBut({ends.go, ends.report, metrics});
+  std::vector<int> kept = {ends.go, ends.report, metrics};
+  int event = -1;
+  if (ends.event >= 0) {
+    event = AsMetricsFd(ends.event);
+    if (event < 0) Give(report, "dup", errno);
+    kept.push_back(event);
+  }
+  CloseAllBut(std::move(kept));
   ::umask(static_cast<mode_t>(request.umask & 0777));
   SetLimit(own_nofile);
   for (const ResourceLimit& limit : request.limits) {
@@ -132,6 +139,10 @@ struct ChildEnds {
   std::vector<std::string> variables = request.environment;
   SetVariable(variables, std::string(kMetricsVariable) + "=/proc/" + std::to_string(::getpid()) + "/fd/" +
                              std::to_string(metrics));
+  if (event >= 0) {
+    SetVariable(variables,
+                std::string(kEventVariable) + "=/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(event));
+  }
   std::vector<char*> argv = Pointers(request.argv);
   std::vector<char*> environment = Pointers(variables);
   ResetSignals();
@@ -193,7 +204,8 @@ StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit
   pid_t pid = ::fork();
   if (pid < 0) return fail("fork");
   if (pid == 0) {
-    const ChildEnds ends{go.read.get(), report.write.get(), output.stdout_fd, output.stderr_fd, output.metrics_fd};
+    const ChildEnds ends{go.read.get(),    report.write.get(), output.stdout_fd,
+                         output.stderr_fd, output.metrics_fd,  output.event_fd};
     RunChild(request, own_nofile, ends, supervisor, *shared);
   }
   ::setpgid(pid, pid);  // also here, so that it holds whoever comes first

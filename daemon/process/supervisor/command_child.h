@@ -41,11 +41,12 @@ OutputPipe MakeOutputPipe();
 // The pipe behind $KPROF_METRICS, of the usual size. Fails in the same way.
 OutputPipe MakeMetricPipe();
 
-// The ends that the child writes to, borrowed.
+// The ends that the child writes to, borrowed; -1: it has none.
 struct ChildOutput {
   int stdout_fd = -1;
   int stderr_fd = -1;
   int metrics_fd = -1;
+  int event_fd = -1;
 };
 
 struct StartedChild {

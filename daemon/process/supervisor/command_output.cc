@@ -38,7 +38,7 @@ bool MetricPipe::Move() {
     pipe_.Reset();
     return false;
   }
-  const size_t kept = std::min(static_cast<size_t>(size), kMostMetricTextBytes - text_.size());
+  const size_t kept = std::min(static_cast<size_t>(size), most_bytes_ - text_.size());
   text_.append(piece, kept);
   dropped_bytes_ += size - static_cast<ssize_t>(kept);
   return true;

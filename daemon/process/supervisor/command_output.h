@@ -18,7 +18,7 @@
 
 namespace kprof {
 
-// The text that a command writes to $KPROF_METRICS, kept until its end: the first kMostMetricTextBytes of it; the rest
+// The text that a command writes to $KPROF_METRICS, kept until its end: the first bytes of it, up to a limit; the rest
 // is counted. The daemon reads its meaning: a supervisor knows no JSON, and is its caller's own process, whose word
 // would not count.
 //
@@ -27,7 +27,7 @@ namespace kprof {
 class MetricPipe {
  public:
   // `read_end` does not block.
-  explicit MetricPipe(UniqueFd read_end) : pipe_(std::move(read_end)) {}
+  MetricPipe(UniqueFd read_end, size_t most_bytes) : pipe_(std::move(read_end)), most_bytes_(most_bytes) {}
 
   // fd -1 once nobody can write any more.
   pollfd wait() const { return {pipe_.valid() ? pipe_.get() : -1, POLLIN, 0}; }
@@ -42,6 +42,7 @@ class MetricPipe {
   bool Move();
 
   UniqueFd pipe_;
+  size_t most_bytes_;
   std::string text_;
   int64_t dropped_bytes_ = 0;
 };

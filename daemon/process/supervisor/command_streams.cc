@@ -29,12 +29,12 @@ bool CommandStreams::Make(std::vector<UniqueFd>& files, const OutputLimits& limi
     stderr_ = std::make_unique<OutputToLog>(std::move(err.read), std::move(client_.err), files[1].get(), progress,
                                             OutputStream::kStderr, limits);
   }
-  metrics_.emplace(std::move(metrics.read));
+  metrics_.emplace(std::move(metrics.read), kMostMetricTextBytes);
   return true;
 }
 
 CommandStreams::Waits CommandStreams::WaitsFor(bool to_daemon) const {
-  Waits waits{kNoWait, kNoWait, metrics_->wait(), kNoWait, kNoWait};
+  Waits waits{kNoWait, kNoWait, metrics_->wait(), samples_ ? samples_->wait() : kNoWait, kNoWait, kNoWait};
   if (!to_daemon) return waits;
   waits.out = stdout_->wait();
   waits.err = stderr_->wait();
@@ -47,6 +47,7 @@ void CommandStreams::Turn(const Waits& came, bool of_command) {
   if (came.out.revents != 0) stdout_->Turn();
   if (came.err.revents != 0) stderr_->Turn();
   if (came.metrics.revents != 0) metrics_->Turn();
+  if (came.samples.revents != 0 && samples_) samples_->Turn();
   const auto hear = [of_command](const pollfd& wait, CommandOutput& stream) {
     if (wait.revents == 0) return;
     stream.client().Turn();
@@ -72,6 +73,23 @@ void CommandStreams::GiveFreshPipe(CommandOutput& stream, UniqueFd& end) {
   if (!fresh.read.valid()) return;  // the step gets SIGPIPE after all
   end = std::move(fresh.write);
   stream.UsePipe(std::move(fresh.read));
+}
+
+bool CommandStreams::OpenSamples() {
+  OutputPipe pipe = MakeOutputPipe();
+  if (!pipe.read.valid()) return false;
+  samples_.emplace(std::move(pipe.read), kMostEventTextBytes);
+  samples_end_ = std::move(pipe.write);
+  return true;
+}
+
+void CommandStreams::TakeSamples(TurnEnded& turn) {
+  samples_end_.Reset();
+  if (!samples_) return;
+  samples_->Close();
+  turn.text = samples_->TakeText();
+  turn.dropped_bytes = samples_->dropped_bytes();
+  samples_.reset();
 }
 
 void CommandStreams::KeepTail() {

@@ -1,5 +1,6 @@
-// All that the processes of one run print, on its way out: standard output, standard error and the metrics, from the
-// pipes that the processes hold to the logs, to kprofd and to the client that follows the run (command_output.h).
+// All that the processes of one run print, on its way out: standard output, standard error, the metrics and the samples
+// of turns, from the pipes that the processes hold to the logs, to kprofd and to the client that follows the run
+// (command_output.h).
 //
 // One thread. Never waits.
 #pragma once
@@ -27,6 +28,7 @@ class CommandStreams {
     pollfd out;
     pollfd err;
     pollfd metrics;
+    pollfd samples;
     pollfd client_out;
     pollfd client_err;
   };
@@ -52,6 +54,14 @@ class CommandStreams {
   int err_end() const { return err_end_.get(); }
   int metrics_end() const { return metrics_end_.get(); }
 
+  // A fresh pipe for the samples of the next child. False: errno says why.
+  bool OpenSamples();
+  int samples_end() const { return samples_end_.get(); }
+  // The child has its end: ours is closed, so that the pipe ends with the last process that can write.
+  void GaveSamplesEnd() { samples_end_.Reset(); }
+  // Takes the text that was written into that pipe, and closes it.
+  void TakeSamples(TurnEnded& turn);
+
   // From now on the last that is printed is kept for TakeTail, which takes what may still be in the pipes, too.
   void KeepTail();
   std::string TakeTail();
@@ -72,6 +82,8 @@ class CommandStreams {
   std::unique_ptr<CommandOutput> stdout_;
   std::unique_ptr<CommandOutput> stderr_;
   std::optional<MetricPipe> metrics_;
+  UniqueFd samples_end_;
+  std::optional<MetricPipe> samples_;
 };
 
 }  // namespace kprof

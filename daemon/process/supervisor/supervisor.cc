@@ -67,15 +67,16 @@ void Supervisor::Poll() {
   const bool open = !channel_.closed();
   const bool sends = channel_.waits_to_send() || (phase_ == Phase::kOutputs && !done_);
   constexpr pollfd kNothing{-1, 0, 0};
-  CommandStreams::Waits printed{kNothing, kNothing, kNothing, kNothing, kNothing};
+  CommandStreams::Waits printed{kNothing, kNothing, kNothing, kNothing, kNothing, kNothing};
   if (streams_.is_made()) printed = streams_.WaitsFor(open);
-  pollfd waits[8] = {
+  pollfd waits[9] = {
       {open ? channel_.fd() : -1, static_cast<short>(POLLIN | (sends ? POLLOUT : 0)), 0},
       {child_ ? child_->report_fd.get() : -1, POLLIN, 0},
       {child_signal_fd_.get(), POLLIN, 0},
       printed.out,
       printed.err,
       printed.metrics,
+      printed.samples,
       printed.client_out,
       printed.client_err,
   };
@@ -96,8 +97,9 @@ void Supervisor::Poll() {
   if (streams_.is_made()) {
     // Not the logs of a daemon that went away with this turn.
     const bool open_still = !channel_.closed();
-    streams_.Turn({open_still ? waits[3] : kNothing, open_still ? waits[4] : kNothing, waits[5], waits[6], waits[7]},
-                  phase_ == Phase::kCommand);
+    streams_.Turn(
+        {open_still ? waits[3] : kNothing, open_still ? waits[4] : kNothing, waits[5], waits[6], waits[7], waits[8]},
+        phase_ == Phase::kCommand);
   }
   if (waits[2].revents != 0) OnChildren();
 }
@@ -117,6 +119,12 @@ void Supervisor::HearChannel() {
         break;
       case LaunchMessage::kGo:
         if (phase_ == Phase::kCommand && child_ && !stop_asked_) child_->Go();
+        break;
+      case LaunchMessage::kTurn:
+        if (phase_ == Phase::kTurns && !done_) TakeTurn(DecodeTurnAsked(frame->payload));
+        break;
+      case LaunchMessage::kEnough:
+        if (phase_ == Phase::kTurns && !done_) EndTurns();
         break;
       case LaunchMessage::kStop:
         if (Result<int64_t> grace_ms = DecodeStop(frame->payload); grace_ms.ok()) Stop(*grace_ms);
@@ -141,6 +149,10 @@ void Supervisor::Stop(int64_t grace_ms) {
     outputs_->LeaveRest("the run was to end", channel_);
     return Finish();
   }
+  if (phase_ == Phase::kTurns && !done_) {  // nothing runs
+    stop_asked_ = stopped_ = true;
+    return EndTurns();
+  }
   if (!child_ || killing_ || phase_ == Phase::kOver || done_) return;
   // A second Stop only shortens: those that were told to end are not told again.
   const bool first = !stop_asked_;
@@ -158,9 +170,9 @@ void Supervisor::ReadReport() {
   if (size < 0 && errno == EINTR) return;
   if (size > 0) {
     if (phase_ != Phase::kCommand || started_) return child_->Go();  // nobody is asked for a step, or a second try
-    channel_.Send(LaunchMessage::kPrepared);
     host_before_mono_ns_ = ReadClockNs(CLOCK_MONOTONIC);
     host_before_ = ReadHostCpu();
+    takes_turns() ? child_->Go() : channel_.Send(LaunchMessage::kPrepared);
     return;
   }
   child_->report_fd.Reset();

@@ -1,6 +1,7 @@
 // One run's life under the protocol of launch_protocol.h, from request to end: steps before the lease, the plan and the
-// questions before it, the command, maybe more than once, steps after it, the files that they left. The only class here
-// that decides when: supervisor.cc waits, hears and ends processes, supervisor_phases.cc knows what follows what.
+// questions before it, the command, maybe more than once or in turns, steps after it, the files that they left. The
+// only class here that decides when: supervisor.cc waits, hears and ends processes, supervisor_phases.cc knows what
+// follows what, supervisor_turns.cc how turns follow each other.
 //
 // One thread, one poll loop, no waiting anywhere else. It ends when the tree is gone and reported, or, when nobody is
 // at the other end of the channel any more, when the tree is gone; and in any case a bounded time after it began to
@@ -39,10 +40,12 @@ class Supervisor {
 
  private:
   enum class Phase {
-    kNothing,  // no request has come
-    kBefore,   // the step before the lease
-    kWaiting,  // for the lease
-    kAsking,   // a question of the tool to its program
+    kNothing,   // no request has come
+    kBefore,    // the step before the lease
+    kWaiting,   // for the lease
+    kAsking,    // a question of the tool to its program
+    kTurns,     // for kprofd to ask for the next turn
+    kChecking,  // the caller's check, before the first turn
     kCommand,
     kAfter,    // a step after the command
     kOutputs,  // they are handed over
@@ -64,6 +67,12 @@ class Supervisor {
   void OnQuestionGone();
   void BeginCommand();
   bool RunsAgain();
+  void TakeTurn(const Result<TurnAsked>& turn);
+  void StartTurn();
+  void OnCheckGone();
+  void OnTurnGone();
+  void EndTurns();
+  bool takes_turns() const { return !sides_.empty(); }
   LaunchFailure StartChild(Phase phase, std::vector<std::string> argv, int stdout_fd = -1);
   LaunchFailure StartStep(Phase phase, const ToolStep& step);
   void Fail(const LaunchFailure& failure);
@@ -93,12 +102,18 @@ class Supervisor {
   const std::string digest_;
 
   Phase phase_ = Phase::kNothing;
-  LaunchRequest request_;                  // later with the environment of its plan
-  std::vector<std::string> planned_argv_;  // the command of its plan
+  LaunchRequest request_;                        // later with the environment of its plan
+  std::vector<std::string> planned_argv_;        // the command of its plan
+  std::vector<std::vector<std::string>> sides_;  // the commands of its plan that run in turns
+  TurnAsked turn_;                               // the one under way, or the last one
+  bool is_checked_ = false;                      // before the first turn
   const Tool* tool_ = nullptr;
   ToolRun tool_run_;
   int64_t tries_ = 1;           // of the command
   int64_t earlier_cpu_ns_ = 0;  // of tries before this one
+  TreeUsage turns_usage_;       // of all turns
+  int64_t turns_wall_ns_ = 0;
+  int64_t turns_leftovers_ = 0;
   OutputFolder folder_;
   int folder_error_ = 0;        // why there is none
   int64_t began_unix_ns_ = 0;   // files that are older are not the run's

@@ -1,6 +1,7 @@
 // The order of a run: the part of Supervisor that decides what is started next, and when the run is over. The loop that
 // waits, and the ends of processes, are in supervisor.cc.
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,6 +59,8 @@ void Supervisor::TakeRequest(Result<LaunchRequest> request) {
   began_unix_ns_ = ReadClockNs(CLOCK_REALTIME_COARSE);  // as the kernel stamps files
   tool_ = FindTool(request_.tool);
   if (tool_ == nullptr) return Fail({std::string(kPlanStep) + "there is no such tool", EINVAL});
+  // Nobody of the same user opens the pipe of samples by way of our /proc, nor looks into us.
+  if (tool_->takes_turns) ::prctl(PR_SET_DUMPABLE, 0);
   if (!streams_.Make(channel_.files(), {request_.output_head_bytes, request_.output_tail_bytes}))
     return Fail({"pipe", errno});
   if (!tool_->outputs.empty()) {
@@ -131,6 +134,12 @@ void Supervisor::BeginCommand() {
   planned_argv_ = std::move(plan->argv);
   request_.environment = std::move(plan->environment);
   if (tool_->judge != nullptr || tool_->judge_step != nullptr) streams_.KeepTail();
+  sides_ = std::move(plan->sides);
+  if (takes_turns()) {
+    phase_ = Phase::kTurns;
+    child_.reset();
+    return channel_.Send(LaunchMessage::kPrepared);
+  }
   const LaunchFailure failure = StartChild(Phase::kCommand, planned_argv_);
   if (!failure.step.empty()) Fail(failure);
 }
@@ -141,7 +150,7 @@ LaunchFailure Supervisor::StartChild(Phase phase, std::vector<std::string> argv,
   request_.argv.swap(argv);  // all else is the same for a step
   const ChildOutput output{stdout_fd >= 0 ? stdout_fd : streams_.out_end(),
                            phase == Phase::kAsking && stdout_fd >= 0 ? stdout_fd : streams_.err_end(),
-                           streams_.metrics_end()};
+                           streams_.metrics_end(), streams_.samples_end()};
   StartedChild started = StartCommandChild(request_, own_nofile_, output);
   request_.argv.swap(argv);
   if (!started.failure.step.empty()) return started.failure;
@@ -177,7 +186,8 @@ void Supervisor::OnTreeGone() {
     done_ = true;
     return;
   }
-  if (phase_ == Phase::kCommand) return OnCommandGone();
+  if (phase_ == Phase::kCommand) return takes_turns() ? OnTurnGone() : OnCommandGone();
+  if (phase_ == Phase::kChecking) return OnCheckGone();
   phase_ == Phase::kAsking ? OnQuestionGone() : OnStepGone();
 }
 

@@ -158,6 +158,13 @@ void FillRunWithoutCommand(const RunRow& row, v1::Run& out) {
   out.set_cool_down_ms(row.cool_down_ms);
   out.set_exclusive(row.exclusive);
   if (!row.trace.empty()) FillTrace(row.trace, out);
+  if (!row.verdict) return;
+  v1::RunVerdict& verdict = *out.mutable_verdict();
+  verdict.set_name(row.verdict->name);
+  if (row.verdict->ratio) verdict.set_ratio(*row.verdict->ratio);
+  if (row.verdict->ci_low) verdict.set_ci_low(*row.verdict->ci_low);
+  if (row.verdict->ci_high) verdict.set_ci_high(*row.verdict->ci_high);
+  for (const std::string& reason : row.verdict->reasons) verdict.add_reasons(reason);
 }
 
 namespace {

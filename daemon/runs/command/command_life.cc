@@ -1,11 +1,17 @@
 #include "daemon/runs/command/command_life.h"
 
+#include <fcntl.h>
+#include <sys/random.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "daemon/base/log.h"
+#include "daemon/capture/event_options.h"
 #include "daemon/capture/ncu_lock.h"
 #include "daemon/capture/tools.h"
+#include "daemon/devices/peaks/peaks_in_use.h"
 #include "daemon/runs/audit/audit_log.h"
 #include "daemon/runs/ceiling_book.h"
 #include "daemon/runs/command/given_files.h"
@@ -37,6 +43,15 @@ const Tool& ToolOf(const RunRow& row) {
 
 // Of a run with a timeout of its own, on a node without a longest one: steps that hang do not keep its devices.
 constexpr int64_t kLeastForStepsMs = 600'000;
+
+// The place of event_samples.jsonl among the outputs of its tool.
+constexpr int32_t kSamplesOutput = 0;
+
+uint64_t RandomSeed() {
+  uint64_t seed = 0;
+  KPROF_CHECK(::getrandom(&seed, sizeof seed, 0) == sizeof seed);
+  return seed;
+}
 
 // ncu's own where it has no TMPDIR.
 constexpr char kUsualNcuFolder[] = "/tmp";
@@ -225,6 +240,16 @@ void CommandLife::PrepareDevices(std::function<void()> then) {
 
 void CommandLife::Launch(Prepared prepared) {
   files_ = std::move(prepared.files);
+  if (tool_.takes_turns) {
+    const Result<ToolOptions> options = ReadToolOptions(tool_, prepared.request.options);
+    if (!options.ok()) {
+      Blame(options.status());
+      return BeginCollecting();
+    }
+    EventRules rules = EventRulesOf(*options, RandomSeed());
+    rules.floor = FloorOfDevices();
+    turns_ = std::make_shared<EventTurns>(rules);
+  }
   LaunchEvents events;
   events.shares_cgroup = [this] {
     row_.trust.push_back(
@@ -246,7 +271,15 @@ void CommandLife::Launch(Prepared prepared) {
     timeout_.Cancel();
     row_.starter == RunStarter::kHelper && !ended_ ? CommitRunning() : GoWhenReady();
   };
-  events.output = [this](const std::shared_ptr<ReceivedOutput>& file) { outputs_.Take(file); };
+  events.turn_over = [this](const TurnEnded& turn) { OnTurnOver(turn); };
+  events.output = [this](const std::shared_ptr<ReceivedOutput>& file) {
+    if (turns_ && file->found.tool_output == kSamplesOutput) {  // that one is ours to write
+      row_.trust.push_back({"result_tampered", "the command left a file '" + std::string(kEventSamplesFile) +
+                                                   "', the name of kprofd's own record: it is not kept"});
+      return;
+    }
+    outputs_.Take(file);
+  };
   events.left_out = [this](const OutputsLeftOut& left_out) { outputs_.NoteLeftOut(left_out); };
   events.started = [this](CommandStarted started) { OnStarted(started); };
   events.may_live_on = [this](const Status& why) {
@@ -365,10 +398,57 @@ void CommandLife::GoWhenReady() {
   went_ = true;
   went_mono_ns_ = context_.clock.mono_ns();
   hold_.BeginWatching();
-  launched_->Go();
+  turns_ ? AskTurn(*turns_->Next(0)) : launched_->Go();
   // From here on, not from Started: who is slow to say that it has started has no more time.
   if (row_.timeout_ms <= 0) return;
   timeout_ = context_.loop.After(row_.timeout_ms * kNanosPerMilli, [this] { Stop(WhyTimedOut(), kTimeoutGraceMs); });
+}
+
+void CommandLife::AskTurn(const TurnAsked& turn) {
+  turn_asked_mono_ns_ = context_.clock.mono_ns();
+  launched_->Turn(turn);
+}
+
+// Judged on a worker: some thousands of samples are resampled ten thousand times.
+void CommandLife::OnTurnOver(const TurnEnded& turn) {
+  if (ended_ || turn_is_judged_) return;
+  const int64_t now_ns = context_.clock.mono_ns();
+  const bool goes_on = turn.exit_code == 0 && !stop_reason_;  // else the supervisor ends the turns by itself
+  turn_is_judged_ = true;
+  auto work = [turns = turns_, turn, goes_on, took_ns = now_ns - turn_asked_mono_ns_,
+               elapsed_ms = (now_ns - went_mono_ns_) / kNanosPerMilli]() -> Result<AfterTurn> {
+    AfterTurn after;
+    // A process that found a wrong result may well end with another code than 0.
+    after.failed = turn.exit_code == 0 ? turns->Add(turn, took_ns)
+                                       : WhyWrong(ReadEventReport(turn.text, turn.dropped_bytes), turn.side);
+    if (goes_on && after.failed.ok()) after.next = turns->Next(elapsed_ms);
+    return after;
+  };
+  OnWorker<AfterTurn>(context_.files_work, std::move(work), &CommandLife::OnTurnAdded);
+}
+
+void CommandLife::OnTurnAdded(Result<AfterTurn> after) {
+  turn_is_judged_ = false;
+  const Status failed = after.ok() ? after->failed : after.status();
+  if (!failed.ok()) Blame(Fail(failed.code(), "run " + row_.id, failed.why(), failed.remedy()));
+  if (ended_) return CollectWhenReady();
+  if (failed.ok() && after->next && !stop_reason_) return AskTurn(*after->next);
+  if (!stop_reason_) launched_->Enough();
+}
+
+// A file that the keeping of outputs takes as one of the tool's.
+Result<std::shared_ptr<ReceivedOutput>> CommandLife::KeepSamples(const std::string& text) const {
+  const std::string path = context_.catalog.layout().TemporaryFolder() + "/" + RandomName();
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> written, context_.files.Create(path));
+  Status status = written->Append(text);
+  Result<std::unique_ptr<File>> read = status.ok() ? context_.files.OpenForRead(path) : status;
+  RETURN_IF_ERROR(context_.files.Remove(path));
+  RETURN_IF_ERROR(read.status());
+  auto output = std::make_shared<ReceivedOutput>();
+  output->found = {std::string(kEventSamplesFile), kSamplesOutput};
+  output->fd.Reset(::fcntl((*read)->fd(), F_DUPFD_CLOEXEC, 0));
+  if (!output->fd.valid()) return FailErrno(errno, "keep the samples of run " + row_.id);
+  return output;
 }
 
 Status CommandLife::WhyTimedOut() const {
@@ -455,6 +535,7 @@ void CommandLife::LeaveDevices() {
     for (TrustReason& reason : seen.trust) row_.trust.push_back(std::move(reason));
     for (MetricRow& metric : seen.metrics) row_.metrics.push_back(std::move(metric));
     if (seen.part) row_.trace.push_back(*std::move(seen.part));
+    idle_devices_ = std::move(seen.idle);
     left_devices_ = true;
     CollectWhenReady();
   });
@@ -462,8 +543,10 @@ void CommandLife::LeaveDevices() {
 
 // However it came to its end: nothing is written into its folder any more once that is collected.
 void CommandLife::CollectWhenReady() {
-  if (!collecting_committed_ || taking_ || !left_devices_ || std::exchange(collecting_files_, true)) return;
-  if (outputs_.has_some() && !may_live_on_ && events_.left_devices) events_.left_devices(row_, WhyItFailed());
+  if (!collecting_committed_ || taking_ || !left_devices_ || turn_is_judged_) return;
+  if (std::exchange(collecting_files_, true)) return;
+  if ((outputs_.has_some() || turns_) && !may_live_on_ && events_.left_devices)
+    events_.left_devices(row_, WhyItFailed());
   CollectFiles();
 }
 
@@ -476,6 +559,10 @@ void CommandLife::CollectFiles() {
                dropped_bytes]() -> Result<Gathered> {
     Gathered gathered;
     gathered.reported = ReadReportedMetrics(metrics, dropped_bytes);
+    if (turns_ && !turns_->turns().empty()) {
+      gathered.event = turns_->Finish();
+      ASSIGN_OR_RETURN(gathered.samples, KeepSamples(gathered.event->samples));
+    }
     // Its supervisor removes it, unless that was killed.
     if (row_.starter == RunStarter::kDaemon) (void)context_.files.RemoveTree(OutputFolderOf(id));
     ASSIGN_OR_RETURN(gathered.collected, CollectRunFolder(context_.files, context_.catalog.layout(), id, has_samples));
@@ -488,6 +575,8 @@ void CommandLife::OnCollected(Result<Gathered> gathered) {
   if (gathered.ok()) {
     SetCollected(row_, std::move(gathered->collected));
     reported_ = std::move(gathered->reported);
+    event_ = std::move(gathered->event);
+    if (gathered->samples) outputs_.Take(gathered->samples);
     events_.changed(row_);  // who follows its logs need not wait for what is imported
   } else {
     Blame(gathered.status());
@@ -555,11 +644,66 @@ std::optional<Status> CommandLife::WhyItFailed() const {
   return WhyCommandFailed(*command_, row_);
 }
 
+// Of its one device, or of several of one kind together.
+PhysicalFloor CommandLife::FloorOfDevices() const {
+  const std::shared_ptr<const DeviceList> list = context_.devices.now();
+  const Device* first = nullptr;
+  double count = 0;
+  for (const Device& device : list->all()) {
+    if (std::find(row_.devices.begin(), row_.devices.end(), device.id) == row_.devices.end()) continue;
+    if (first != nullptr && (first->kind != device.kind || first->name != device.name)) return {};
+    first = &device;
+    ++count;
+  }
+  const Result<const PeakTable*> table = PeaksInUse();
+  if (first == nullptr || !table.ok()) return {};
+  const DevicePeaks* const peaks = (*table)->Find(first->kind, first->name);
+  if (peaks == nullptr) return {};
+  PhysicalFloor floor;
+  constexpr double kTeraPerGiga = 1e3;  // TFLOP/s are 1e3 FLOP in a ns, GB/s one byte
+  constexpr double kBytesPerMega = 1e6;
+  for (const Peak& peak : peaks->peaks) {
+    if (peak.origin == PeakOrigin::kMeasured) continue;
+    if (peak.quantity == kDenseRate) floor.flop_per_ns = std::max(floor.flop_per_ns, count * peak.value * kTeraPerGiga);
+    if (peak.quantity == kMemoryBandwidth) floor.byte_per_ns = std::max(floor.byte_per_ns, count * peak.value);
+    if (peak.quantity == kL2Size) floor.cache_bytes = std::max(floor.cache_bytes, count * peak.value * kBytesPerMega);
+  }
+  floor.device = first->name;
+  return floor;
+}
+
+// Samples that say how long a device worked, while nobody saw it at work.
+void CommandLife::DisputeIdleDevices() {
+  const bool are_all_idle = !row_.devices.empty() && idle_devices_.size() == row_.devices.size();
+  if (!event_->has_reported || !are_all_idle) return;
+  constexpr const char* kCode = "device_idle_during_samples";
+  event_->doubts.insert(event_->doubts.begin(),
+                        {kCode,
+                         "the device was never seen at work while samples were reported: lease what the command "
+                         "uses, --device cpu where that is the host"});
+  if (!event_->verdict) return;
+  event_->verdict->name = "INCONCLUSIVE";
+  event_->verdict->reasons.insert(event_->verdict->reasons.begin(), kCode);
+}
+
+void CommandLife::AddEventOutcome() {
+  if (!event_) return;
+  DisputeIdleDevices();
+  if (!WhyItFailed()) {
+    row_.verdict = std::move(event_->verdict);
+    row_.trust.insert(row_.trust.end(), event_->doubts.begin(), event_->doubts.end());
+  }
+  row_.metrics.insert(row_.metrics.end(), event_->metrics.begin(), event_->metrics.end());
+  kernel_metrics_.insert(kernel_metrics_.end(), event_->case_metrics.begin(), event_->case_metrics.end());
+  row_.trust.insert(row_.trust.end(), event_->trust.begin(), event_->trust.end());
+}
+
 void CommandLife::End() {
   ended_ = true;
   if (command_ && went_) {
     SetCommandEnded(row_, *command_);
     AddReportedMetrics(std::move(reported_), row_, kernel_metrics_);
+    AddEventOutcome();
   } else if (!went_) {
     row_.started_ns.reset();
   }

@@ -20,6 +20,7 @@
 #include "daemon/runs/command/reported_metrics.h"
 #include "daemon/runs/command/run_end.h"
 #include "daemon/runs/command/run_folder.h"
+#include "daemon/runs/event/event_turns.h"
 #include "daemon/runs/life.h"
 #include "daemon/runs/run_context.h"
 #include "storage/catalog/run_row.h"
@@ -55,6 +56,8 @@ class CommandLife final : public Life {
   struct Gathered {
     Collected collected;
     ReportedMetrics reported;
+    std::optional<EventOutcome> event;
+    std::shared_ptr<ReceivedOutput> samples;
   };
 
   // `also`: in the same transaction, if anything.
@@ -79,6 +82,15 @@ class CommandLife final : public Life {
   void OnCommandOver();
   void LimitSteps(const std::string& what, int64_t limit_ms, int64_t left_ms);
   void GoWhenReady();
+  void AskTurn(const TurnAsked& turn);
+  void OnTurnOver(const TurnEnded& turn);
+  // The outcome of a turn, and the next turn.
+  struct AfterTurn {
+    Status failed;
+    std::optional<TurnAsked> next;
+  };
+  void OnTurnAdded(Result<AfterTurn> after);
+  Result<std::shared_ptr<ReceivedOutput>> KeepSamples(const std::string& text) const;
   void OnStarted(const CommandStarted& started);
   int64_t Believable(int64_t unix_ns, int64_t not_before_ns) const;
   Status WhyTimedOut() const;
@@ -93,6 +105,9 @@ class CommandLife final : public Life {
   std::string OutputFolderOf(const std::string& id) const;
   void OnOutputsOver();
   bool StopKeeping(const Status& reason);
+  PhysicalFloor FloorOfDevices() const;
+  void DisputeIdleDevices();
+  void AddEventOutcome();
   void End();
   std::optional<Status> WhyItFailed() const;
   void Blame(const Status& error);
@@ -124,6 +139,11 @@ class CommandLife final : public Life {
   bool ended_ = false;  // the command is over, or never will be
   bool may_live_on_ = false;
   std::optional<CommandEnded> command_;
+  std::shared_ptr<EventTurns> turns_;  // of a tool that takes turns; a worker's while turn_is_judged_
+  bool turn_is_judged_ = false;
+  int64_t turn_asked_mono_ns_ = 0;
+  std::optional<EventOutcome> event_;      // what came of its turns
+  std::vector<std::string> idle_devices_;  // never seen at work
   ReportedMetrics reported_;               // by the command
   std::vector<MetricRow> kernel_metrics_;  // of the parts that it left, then its own
   std::optional<Status> stop_reason_;

@@ -191,6 +191,7 @@ constexpr char kAtBegin[] = "when the run began";
 constexpr char kMeanwhile[] = "while it ran";
 constexpr char kJustAfter[] = "just after the run";
 constexpr double kWatchedEnough = 0.5;
+constexpr int64_t kEnoughLooks = 5;  // to say that a device did nothing
 // neuron-monitor tells every 5 s, of which one report may be missing.
 constexpr int64_t kLongEnoughForToolsNs = 25 * kNanosPerSecond;
 constexpr int64_t kReportStandsNs = 11 * kNanosPerSecond;
@@ -417,6 +418,11 @@ void DeviceWatch::Report(const OneDevice& device, WatchedDevices& report) const 
         .name = "device_" + device.id + "_" + name, .value = static_cast<double>(*value) / per, .unit = unit});
   };
   add("samples", std::optional(seen.samples()), "count");
+  if (!device.is_neuron && seen.samples() >= kEnoughLooks) {
+    const double watched_ns = static_cast<double>(std::max<int64_t>(seen.watched_ns(), 1));
+    add("busy_percent", std::optional(100 * static_cast<double>(seen.busy_ns()) / watched_ns), "percent");
+    if (seen.busy_ns() == 0) report.idle.push_back(device.id);
+  }
   if (seen.locked_mhz() != 0) add("sm_clock_locked_mhz", seen.locked_mhz(), "MHz");
   add("sm_clock_least_mhz", seen.least_sm_mhz(), "MHz");
   add("sm_clock_most_mhz", seen.most_sm_mhz(), "MHz");

@@ -84,6 +84,8 @@ struct WatchedDevices {
   std::vector<TrustReason> trust;
   std::vector<MetricRow> metrics;
   std::optional<TracePartRow> part;
+  // GPUs that were looked at often and never seen at work.
+  std::vector<std::string> idle;
 };
 
 class DeviceWatch {

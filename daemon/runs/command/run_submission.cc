@@ -69,6 +69,8 @@ Result<RunPlace> PlaceByItself(const RunRequest& request, const Tool& tool, cons
   if (!request.device.empty() || tool.needs.device_kind.empty()) {
     ASSIGN_OR_RETURN(place.devices, devices.Select(request.device, request.environment));
     place.clocks = ClocksOf(place.clocks, place.devices, devices);
+    // Nobody locks the clocks of processors; who asks for it is told so.
+    if (request.clocks.empty() && place.devices == std::vector<std::string>{"cpu"}) place.clocks = "none";
     return place;
   }
   ASSIGN_OR_RETURN(place.devices, DevicesForTool(request, tool, devices));

@@ -30,6 +30,8 @@ class FakeLauncher final : public Launcher {
     OutputFiles files;
     std::vector<std::vector<std::string>> leases;
     int go_calls = 0;
+    std::vector<TurnAsked> turns;
+    int enough_calls = 0;
     std::vector<int64_t> stop_graces_ms;
     bool destroyed = false;  // the Launched is gone: the supervisor would be ending the tree
 
@@ -38,6 +40,7 @@ class FakeLauncher final : public Launcher {
     void StepBegins() { Tell(events.step_begins); }
     void StepsDone() { Tell(events.steps_done); }
     void CommandOver() { Tell(events.command_over); }
+    void TurnOver(const TurnEnded& turn) { Tell(events.turn_over, turn); }
     void Left(const std::string& path, UniqueFd fd, int32_t tool_output = -1) {
       auto output = std::make_shared<ReceivedOutput>();
       output->found = {path, tool_output};
@@ -115,6 +118,8 @@ class FakeLauncher final : public Launcher {
     ~Handle() override { entry_->destroyed = true; }
     void Lease(const std::vector<std::string>& variables) override { entry_->leases.push_back(variables); }
     void Go() override { ++entry_->go_calls; }
+    void Turn(const TurnAsked& turn) override { entry_->turns.push_back(turn); }
+    void Enough() override { ++entry_->enough_calls; }
     void Stop(int64_t grace_ms) override { entry_->stop_graces_ms.push_back(grace_ms); }
 
    private:

@@ -96,6 +96,10 @@ RunRow RandomRun(std::mt19937_64& random, const std::string& id) {
   run.clocks = RandomText(random);
   run.cool_down_ms = RandomInteger(random);
   run.exclusive = random() % 2 == 0;
+  if (random() % 2 == 0) {
+    run.verdict = RunVerdict{RandomText(random), 0.5, std::nullopt, 1.25, {"noise_high", "drift"}};
+    if (random() % 2 == 0) run.verdict->reasons.clear();
+  }
   run.stdout_bytes = RandomInteger(random);
   run.stdout_dropped_bytes = RandomInteger(random);
   run.stderr_bytes = RandomInteger(random);

@@ -308,6 +308,7 @@ TEST(CommandLine, AnEmptyValueIsNoWishForTheDefault) {
                                              {"import", {"import", "f"}},
                                              {"export", {"export", "r", "--format", "csv", "-o", "f"}},
                                              {"report", {"report", "r"}},
+                                             {"show", {"show", "r"}},
                                              {"query", {"query", "q"}},
                                              {"get", {"artifacts", "r", "get", "n"}},
                                              {"put", {"artifacts", "r", "put", "f"}},

@@ -137,5 +137,16 @@ TEST(LocalFile, ReadAllHasALimit) {
   EXPECT_EQ(ReadAll(folder.Path("g"), 4).status().code(), ErrorCode::kBadInput);
 }
 
+TEST(AppendToFile, AddsToWhatOthersWrote) {
+  const ScratchFolder folder;
+  const std::string path = folder.Path("summary.md");
+  EXPECT_TRUE(AppendToFile(path, "first\n").ok());
+  EXPECT_TRUE(AppendToFile(path, "").ok());
+  EXPECT_TRUE(AppendToFile(path, "second\n").ok());
+  EXPECT_EQ(*ReadAll(path, 100), "first\nsecond\n");
+  EXPECT_EQ(AppendToFile(folder.Path("none/summary.md"), "a").code(), ErrorCode::kUsage);
+  EXPECT_EQ(AppendToFile(folder.Path("."), "a").code(), ErrorCode::kUsage);
+}
+
 }  // namespace
 }  // namespace kprof::cli

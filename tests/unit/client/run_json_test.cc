@@ -22,6 +22,7 @@ TEST(RunJson, IsTheObjectOfTheContract) {
       R"("cwd":"/home/someone","environment":{"CUDA_VISIBLE_DEVICES":"0"},)"
       R"("pinned":true,"shared":false,"attached":false,"timeout_ms":60000,"queue_timeout_ms":null,)"
       R"("session":null,"round":null,"priority":0,"clocks":"lock","cool_down_ms":90000,"exclusive":true,)"
+      R"("verdict":null,"comparison":null,)"
       R"("stdout_bytes":2048,"stdout_dropped_bytes":1024,"stderr_bytes":10,"stderr_dropped_bytes":0})"
       "\n");
 }
@@ -41,21 +42,34 @@ TEST(RunJson, SaysWhatIsInATrace) {
             std::string::npos);
 }
 
+TEST(RunJson, SaysTheVerdictOfAComparison) {
+  v1::Run run;
+  v1::RunVerdict& verdict = *run.mutable_verdict();
+  verdict.set_name("INCONCLUSIVE");
+  verdict.set_ratio(0.5);
+  verdict.set_ci_low(0.25);
+  verdict.add_reasons("noise_high");
+  EXPECT_NE(RunJsonLine(run).find(R"("verdict":"INCONCLUSIVE","comparison":{"ratio":0.5,"ci_low":0.25,"ci_high":null,)"
+                                  R"("reasons":["noise_high"]})"),
+            std::string::npos);
+}
+
 TEST(RunJson, SaysNullForWhatIsNotKnownYet) {
   v1::Run run;
   run.set_id("01jd");
   run.set_state(v1::RUN_STATE_QUEUED);
   run.set_tool("command");
   run.set_queued_unix_ns(5);
-  EXPECT_EQ(RunJsonLine(run),
-            R"({"schema":"kprof.run.v1","id":"01jd","state":"queued","tool":"command","labels":{},"device":[],)"
-            R"("command":[],"uid":0,"queued_ns":"5","started_ns":null,"ended_ns":null,"exit_code":null,)"
-            R"("signal":null,"error":null,"trust":[],"trace":null,"metrics":{},"artifacts":[],"artifact_count":0,)"
-            R"("cwd":"","environment":{},"pinned":false,"shared":false,"attached":false,"timeout_ms":null,)"
-            R"("queue_timeout_ms":null,"session":null,"round":null,"priority":0,"clocks":null,"cool_down_ms":null,)"
-            R"("exclusive":false,"stdout_bytes":0,"stdout_dropped_bytes":0,"stderr_bytes":0,)"
-            R"("stderr_dropped_bytes":0})"
-            "\n");
+  EXPECT_EQ(
+      RunJsonLine(run),
+      R"({"schema":"kprof.run.v1","id":"01jd","state":"queued","tool":"command","labels":{},"device":[],)"
+      R"("command":[],"uid":0,"queued_ns":"5","started_ns":null,"ended_ns":null,"exit_code":null,)"
+      R"("signal":null,"error":null,"trust":[],"trace":null,"metrics":{},"artifacts":[],"artifact_count":0,)"
+      R"("cwd":"","environment":{},"pinned":false,"shared":false,"attached":false,"timeout_ms":null,)"
+      R"("queue_timeout_ms":null,"session":null,"round":null,"priority":0,"clocks":null,"cool_down_ms":null,)"
+      R"("exclusive":false,"verdict":null,"comparison":null,"stdout_bytes":0,"stdout_dropped_bytes":0,"stderr_bytes":0,)"
+      R"("stderr_dropped_bytes":0})"
+      "\n");
 }
 
 }  // namespace

@@ -78,6 +78,21 @@ auto RoundTrip(Decode decode, Encode encode) {
   };
 }
 
+TurnEnded SomeTurn() {
+  TurnEnded turn;
+  turn.side = 1;
+  turn.exit_code = 3;
+  turn.began_unix_ns = 1'750'000'000'000'000'000;
+  turn.wall_ns = 5;
+  turn.user_cpu_ns = 6;
+  turn.system_cpu_ns = 7;
+  turn.max_rss_bytes = 8;
+  turn.leftover_processes = 9;
+  turn.text = "{\"ns\":5}\n";
+  turn.dropped_bytes = 10;
+  return turn;
+}
+
 std::vector<Message> EveryMessage() {
   return {
       {"Prepare", EncodeLaunchRequest(SomeRequest()), RoundTrip(DecodeLaunchRequest, EncodeLaunchRequest)},
@@ -89,6 +104,8 @@ std::vector<Message> EveryMessage() {
       {"Output", EncodeOutputFound({"out/a\xff", 2}), RoundTrip(DecodeOutputFound, EncodeOutputFound)},
       {"LeftOut", EncodeOutputsLeftOut({{"'a': it is a pipe"}, 5}),
        RoundTrip(DecodeOutputsLeftOut, EncodeOutputsLeftOut)},
+      {"Turn", EncodeTurnAsked({1, 120, UINT64_MAX}), RoundTrip(DecodeTurnAsked, EncodeTurnAsked)},
+      {"TurnOver", EncodeTurnEnded(SomeTurn()), RoundTrip(DecodeTurnEnded, EncodeTurnEnded)},
   };
 }
 
@@ -111,6 +128,12 @@ TEST(LaunchProtocol, BringsEveryFieldOver) {
   EXPECT_EQ(*DecodeLaunchFailure(EncodeLaunchFailure({"chdir", 13})), (LaunchFailure{"chdir", 13}));
   EXPECT_EQ(*DecodeCommandStarted(EncodeCommandStarted({17, -1, 3})), (CommandStarted{17, -1, 3}));
   EXPECT_EQ(*DecodeCommandEnded(EncodeCommandEnded(SomeEnd())), SomeEnd());
+  EXPECT_EQ(*DecodeTurnAsked(EncodeTurnAsked({1, 120, 7})), (TurnAsked{1, 120, 7}));
+  EXPECT_FALSE(DecodeTurnAsked(EncodeTurnAsked({-1, 120, 7})).ok());
+  EXPECT_EQ(*DecodeTurnEnded(EncodeTurnEnded(SomeTurn())), SomeTurn());
+  TurnEnded talkative = SomeTurn();
+  talkative.text.assign(kMostEventTextBytes + 1, 'x');
+  EXPECT_FALSE(DecodeTurnEnded(EncodeTurnEnded(talkative)).ok());
   EXPECT_EQ(*DecodeStop(EncodeStop(2500)), 2500);
   EXPECT_EQ(*DecodeLease(EncodeLease({"A=1"})), std::vector<std::string>{"A=1"});
   EXPECT_EQ(*DecodeOutputFound(EncodeOutputFound({"a", -1})), (OutputFound{"a", -1}));
@@ -189,7 +212,7 @@ TEST(LaunchProtocol, RefusesAFrameThatIsTooLongEmptyOrOfNoType) {
   const std::string bad[] = {
       std::string("\x01\x00\x80\x00\x01", 5),  // 8 MiB + 1
       std::string("\xff\xff\xff\xff\x01", 5), std::string("\x00\x00\x00\x00\x01", 5),
-      std::string("\x01\x00\x00\x00\x00", 5), std::string("\x01\x00\x00\x00\x05", 5),
+      std::string("\x01\x00\x00\x00\x00", 5), std::string("\x01\x00\x00\x00\x07", 5),
       std::string("\x01\x00\x00\x00\xff", 5),
   };
   for (const std::string& bytes : bad) {
@@ -231,8 +254,8 @@ TEST(LaunchProtocol, RefusesAStreamThatDoesNotBeginWithOurHello) {
 TEST(LaunchProtocol, HasTheBytesOfItsVersion) {
   std::string bytes;
   for (const Message& message : EveryMessage()) bytes += message.bytes;
-  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x06\0\0\0", 13));
-  EXPECT_EQ(Sha256Of(bytes), "b1b41b135470d1b090816c70dceaecf46b6e006afb95e5c28e9b3153651e8162")
+  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x07\0\0\0", 13));
+  EXPECT_EQ(Sha256Of(bytes), "4c365d20dc2a6fcd5969f3cddb70c0e9c98ca72ebe76792750f5802341a9e72c")
       << "of version " << kLaunchProtocolVersion;
 }
 

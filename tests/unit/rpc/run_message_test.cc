@@ -38,6 +38,7 @@ TEST(RunMessage, CarriesEveryFieldOfARow) {
   row.clocks = "lock=1500";
   row.cool_down_ms = 18;
   row.exclusive = true;
+  row.verdict = RunVerdict{"SAME", 1.5, std::nullopt, 2, {"drift"}};
   v1::Run run;
   FillRun(row, run);
   EXPECT_EQ(run.ShortDebugString(),
@@ -49,7 +50,7 @@ TEST(RunMessage, CarriesEveryFieldOfARow) {
             "launch: 6 } artifacts { name: \"f\" size_bytes: 8 sha256: \"sum\" path: \"o/f\" } stdout_bytes: 10 "
             "stdout_dropped_bytes: 11 stderr_bytes: 12 stderr_dropped_bytes: 13 timeout_ms: 14 queue_timeout_ms: 15 "
             "artifact_count: 1 session_id: \"02\" round: 16 priority: 17 clocks: \"lock=1500\" cool_down_ms: 18 "
-            "exclusive: true");
+            "exclusive: true verdict { name: \"SAME\" ratio: 1.5 ci_high: 2 reasons: \"drift\" }");
 }
 
 TEST(RunMessage, StatesGoThereAndBack) {

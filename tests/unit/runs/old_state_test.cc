@@ -36,7 +36,7 @@ class OldStateTest : public testing::TestWithParam<const char*> {
   std::unique_ptr<Files> files_ = MakePosixFiles();
 };
 
-INSTANTIATE_TEST_SUITE_P(Versions, OldStateTest, testing::Values("state-v8", "state-v9"),
+INSTANTIATE_TEST_SUITE_P(Versions, OldStateTest, testing::Values("state-v8", "state-v9", "state-v10"),
                          [](const auto& info) { return std::string(info.param).substr(6); });
 
 TEST_P(OldStateTest, SpoolOfVersion1) {

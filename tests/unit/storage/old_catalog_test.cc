@@ -54,7 +54,8 @@ class OldCatalogTest : public testing::TestWithParam<OldCatalog> {
 
 INSTANTIATE_TEST_SUITE_P(Versions, OldCatalogTest,
                          testing::Values(OldCatalog{"state-v8", 8, "", "", ""},
-                                         OldCatalog{"state-v9", 9, "out/report.txt", "GPU-1", "NVIDIA H200"}),
+                                         OldCatalog{"state-v9", 9, "out/report.txt", "GPU-1", "NVIDIA H200"},
+                                         OldCatalog{"state-v10", 10, "out/report.txt", "GPU-1", "NVIDIA H200"}),
                          [](const auto& info) { return std::to_string(info.param.version); });
 
 RunRow PlainRun(const std::string& id, int64_t queued_s) {
@@ -86,6 +87,8 @@ TEST_P(OldCatalogTest, HasItsRuns) {
   done.clocks = "lock=1500";
   done.cool_down_ms = 90'000;
   done.exclusive = true;
+  constexpr int kWithVerdicts = 10;
+  if (GetParam().version >= kWithVerdicts) done.verdict = RunVerdict{"FASTER", 0.5, 0.25, 0.75, {"drift", "bimodal"}};
   done.timeout_ms = 60'000;
   done.queue_timeout_ms = 5'000;
   done.started_ns = 1'750'000'000'500'000'000;

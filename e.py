@@ -1,0 +1,2 @@
+import time
+def kernel(x): time.sleep(9)

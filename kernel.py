@@ -1,0 +1,2 @@
+def kernel(numbers):
+    return sum(numbers)
