@@ -26,7 +26,6 @@ constexpr Later kLater[] = {
     {"open", "", "see kprofctl show RUN"},
     {"node", "", "run kprofctl on the node itself"},
     {"cluster", "", "run kprofctl on each node itself"},
-    {"mcp", "", "run kprofctl with --json"},
 };
 
 Status NotYet(const std::string& what, const char* remedy) {

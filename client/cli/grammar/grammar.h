@@ -19,6 +19,6 @@ void AddExportVerb(VerbSet& verbs);     // export
 void AddReportVerb(VerbSet& verbs);     // report
 void AddAnalyzeVerb(VerbSet& verbs);    // analyze
 void AddCompareVerb(VerbSet& verbs);    // compare
-void AddDataVerbs(VerbSet& verbs);      // query, backup, completion
+void AddDataVerbs(VerbSet& verbs);      // query, backup, completion, mcp
 
 }  // namespace kprof::cli

@@ -69,6 +69,14 @@ void AddCompletion(VerbSet& verbs) {
   completion->footer("  source <(kprofctl completion bash)");
 }
 
+void AddMcp(VerbSet& verbs) {
+  CLI::App* mcp = verbs.Add("mcp", "Serve agents over the Model Context Protocol, on standard input and output",
+                            [] { return VerbArgs(McpArgs()); });
+  mcp->footer(
+      "An editor or an agent starts it; its configuration says how:\n\n"
+      "  {\"mcpServers\": {\"kprof\": {\"command\": \"kprofctl\", \"args\": [\"mcp\"]}}}");
+}
+
 // Its words become VERB --help before they are parsed (command_line.cc); this is for --help and completion.
 void AddHelp(VerbSet& verbs) {
   auto words = std::make_shared<std::vector<std::string>>();
@@ -85,6 +93,7 @@ void AddDataVerbs(VerbSet& verbs) {
   AddQuery(verbs);
   AddBackup(verbs);
   AddCompletion(verbs);
+  AddMcp(verbs);
   AddHelp(verbs);
 }
 

@@ -266,11 +266,14 @@ struct CompletionArgs {
   std::string words;  // runs, tools...: these, as the daemon knows them, instead of a script
 };
 
-using VerbArgs = std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs,
-                              DeleteArgs, PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs,
-                              QueryArgs, BackupArgs, DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs,
-                              CloseSessionArgs, ShowSessionArgs, ListSessionsArgs, ImportArgs, ExportArgs, ReportArgs,
-                              ClocksStatusArgs, LockClocksArgs, ReleaseClocksArgs, PeaksArgs, RecordCeilingArgs,
-                              ForgetCeilingsArgs, AnalyzeArgs, HelpOfToolArgs, HelpOfAnalysisArgs, RankExecArgs>;
+struct McpArgs {};
+
+using VerbArgs =
+    std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs, DeleteArgs,
+                 PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs, QueryArgs, BackupArgs,
+                 DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs, CloseSessionArgs, ShowSessionArgs,
+                 ListSessionsArgs, ImportArgs, ExportArgs, ReportArgs, ClocksStatusArgs, LockClocksArgs,
+                 ReleaseClocksArgs, PeaksArgs, RecordCeilingArgs, ForgetCeilingsArgs, AnalyzeArgs, HelpOfToolArgs,
+                 HelpOfAnalysisArgs, RankExecArgs, McpArgs>;
 
 }  // namespace kprof::cli

@@ -54,6 +54,7 @@ Status RunVerb(const BackupArgs& args, const VerbContext& context);
 Status RunVerb(const DoctorArgs& args, const VerbContext& context);
 Status RunVerb(const AuditArgs& args, const VerbContext& context);
 Status RunVerb(const CompletionArgs& args, const VerbContext& context);
+Status RunVerb(const McpArgs& args, const VerbContext& context);
 Status RunVerb(const OpenSessionArgs& args, const VerbContext& context);
 Status RunVerb(const CloseSessionArgs& args, const VerbContext& context);
 Status RunVerb(const ShowSessionArgs& args, const VerbContext& context);

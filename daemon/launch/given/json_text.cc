@@ -251,11 +251,11 @@ const GivenJson* GivenJson::Find(std::string_view name) const {
   return nullptr;
 }
 
-Result<GivenJson> ReadJson(std::string_view text, const std::string& what) {
+Result<GivenJson> ReadJson(std::string_view text, const std::string& what, size_t most_bytes) {
   constexpr const char* kRemedy = "write it like '{\"b\": 32, \"dtype\": \"bfloat16\"}'";
-  if (text.size() > kMostJsonBytes) {
+  if (text.size() > most_bytes) {
     return Fail(ErrorCode::kUsage, "read " + what,
-                "it has " + std::to_string(text.size()) + " bytes, over the limit of " + std::to_string(kMostJsonBytes),
+                "it has " + std::to_string(text.size()) + " bytes, over the limit of " + std::to_string(most_bytes),
                 "put what is long into a file of its own, and --collect that");
   }
   GivenJson value;

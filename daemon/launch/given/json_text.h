@@ -31,7 +31,7 @@ struct GivenJson {
 };
 
 // Fails with kUsage: which byte, and why. `what` names the text: "--params".
-Result<GivenJson> ReadJson(std::string_view text, const std::string& what);
+Result<GivenJson> ReadJson(std::string_view text, const std::string& what, size_t most_bytes = kMostJsonBytes);
 
 // As JSON, with quotes.
 std::string JsonQuoted(std::string_view text);

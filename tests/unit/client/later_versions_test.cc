@@ -15,7 +15,6 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
   const Case cases[] = {
       {{"--json", "--socket", "s", "node", "status"}, "the verb 'node'"},
       {{"open", "a"}, "the verb 'open'"},
-      {{"mcp"}, "the verb 'mcp'"},
   };
   for (const Case& c : cases) {
     Result<CommandLine> line = ParseCommandLine(c.args);
